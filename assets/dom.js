@@ -98,7 +98,7 @@ export function setChildren(root, nodes) {
 }
 
 /**
- * Shows items as children of a node. An item keeps its row, and so the focus, also if it moves to another node.
+ * Shows items as children of a node. An item keeps its row, also if it moves to another node; a row that moves loses the focus.
  * @template T
  * @template {{node: HTMLElement, update: (item: T) => void}} R
  * @param {(item: T) => string | number} idOf @param {(item: T) => R} create

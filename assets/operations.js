@@ -54,8 +54,11 @@ const FIRST_DELAY = 300; // ms
 const LAST_DELAY = 5000;
 const MAX_SILENCE = 45_000; // the portal sends something every 20 s
 
+/** Why a watch ends for good if its operation does not exist. */
+export const GONE = "This operation no longer exists.";
+
 /** Close codes that end a watch for good. @type {Record<number, string>} */
-const FINAL_CODES = { 4404: "This operation no longer exists.", 4400: "The portal rejected the request.", 4403: "This page may not watch the operation.", 4429: "Too many windows are watching operations." };
+const FINAL_CODES = { 4404: GONE, 4400: "The portal rejected the request.", 4403: "This page may not watch the operation.", 4429: "Too many windows are watching operations." };
 
 /**
  * A connection to an operation. After a reconnect, `onMessage` may get a message again.

@@ -64,7 +64,8 @@ func hasTerminal(t page) {
 	for range 5 {
 		pauses = append(pauses, evaluate[float64](t.T, b, `new Promise((done) => { const begin = performance.now(); setTimeout(() => requestAnimationFrame(() => done(performance.now() - begin)), 20); })`))
 	}
-	assert.Less(t, slices.Min(pauses), 2000.0, "the page responds")
+	slices.Sort(pauses)
+	assert.Less(t, pauses[2], 2000.0, "the page responds")
 	b.Press("c", kb.ModifierCtrl)
 	enter(b, "echo stopped-$((1+1))")
 	b.Wait(hasOutput("stopped-2"))

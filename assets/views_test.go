@@ -42,7 +42,7 @@ const ofInterface = alone + `
 	const { interfaceView } = await import("/views/interface.js");
 	const created_at = new Date().toISOString();
 	const version = (number) => ({ number, description: "d", assumptions: ["a"], components: 1, bytes: 1, created_at });
-	const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 1, base_url: "https://films.test", allowed: "", created_at, current: 2, versions: [version(1), version(2)], ...more });
+	const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 1, base_url: "https://films.test", allowed: "", created_at, current: 2, version_count: 2, versions: [version(1), version(2)], ...more });
 	const happen = (type, more) => {
 		view.receive({ method: "portal.interface.event", params: { interface_id: "i", type, ...more } });
 		return settled();
@@ -88,8 +88,54 @@ func putsFailedRequestBack(t page) {
 		return seen;`))
 }
 
+func keepsRewrittenRequest(t page) {
+	assert.Equal(t, []string{"Make it dark", "Make it light", "Make it light"}, t.inDocument(ofInterface+`
+		const seen = [];
+		const box = () => byId("prompt").value;
+		const failed = info({ error: "the request was stopped", request: "Make it dark" });
+		await open(failed);
+		seen.push(box());
+		type(byId("prompt"), "Make it light");
+		answers["portal.interface.change"] = async () => { throw new Error("The connection is lost."); };
+		byId("send").click();
+		await settled();
+		seen.push(box());
+		await happen("changed", { interface: failed }); // after the reconnect
+		seen.push(box());
+		return seen;`))
+}
+
+func dropsRequestThatAnotherPortalMade(t page) {
+	assert.Equal(t, []string{"Make it dark", "The last request has no result.", "", "", "Make it light", ""}, t.inDocument(ofInterface+`
+		const seen = [];
+		const look = () => seen.push(byId("prompt").value, byId("problem").textContent);
+		await open(info({ request: "Make it dark" }));
+		look();
+		await happen("changed", { interface: info({ current: 3 }) });
+		look();
+		await happen("changed", { interface: info({ request: "Make it dark" }) });
+		await open(info({ request: "Make it dark" }));
+		type(byId("prompt"), "Make it light");
+		await happen("changed", { interface: info({ current: 3 }) });
+		look();
+		return seen;`))
+}
+
+func leavesInterfaceThatLoads(t page) {
+	assert.Equal(t, []string{"", "Make it dark"}, t.inDocument(ofInterface+`
+		const titles = [];
+		let loaded;
+		answers["portal.interface.watch"] = () => new Promise((resolve) => (loaded = resolve));
+		await show(interfaceView({ id: "i", rpc, navigate: nothing, onTitle: (title) => titles.push(title), onChange }));
+		view.dispose();
+		loaded({ interface: info({ error: "x", request: "Make it dark" }) });
+		await settled();
+		await open(info({ error: "x", request: "Make it dark" }));
+		return [titles.join(), byId("prompt").value];`))
+}
+
 func keepsFocusInInterface(t page) {
-	assert.Equal(t, []string{"prompt", "compare", "true", "prompt", "prompt", "prompt"}, t.inDocument(ofInterface+`
+	assert.Equal(t, []string{"prompt", "compare", "true", "prompt", "prompt", "prompt", "prompt"}, t.inDocument(ofInterface+`
 		const seen = [];
 		await open(info());
 		seen.push(focused()); // it cannot have it before the interface is loaded
@@ -110,6 +156,11 @@ func keepsFocusInInterface(t page) {
 		await happen("ended", { interface: info() });
 		view.focus();
 		seen.push(focused());
+		type(byId("prompt"), "Make it dark");
+		byId("send").focus();
+		byId("send").click();
+		await settled();
+		seen.push(focused());
 		return seen;`))
 }
 
@@ -127,7 +178,7 @@ func announcesProgressOnce(t page) {
 }
 
 func allowsCallsLater(t page) {
-	assert.Equal(t, []string{"true", "false", "Cannot call its API. Allow…", "false", "allow", "true", "Can call https://films.test Revoke"}, t.inDocument(ofInterface+`
+	assert.Equal(t, []string{"true", "false", "Cannot call its API. Allow…", "false", "allow", "allow", "allow", "true", "frame", "Can call https://films.test Revoke", "true"}, t.inDocument(ofInterface+`
 		const seen = [];
 		answers["portal.interface.get"] = () => ({ version: 2, script: "" });
 		await open(info());
@@ -138,10 +189,24 @@ func allowsCallsLater(t page) {
 		seen.push(String(byId("allowed").hidden), shown());
 		byId("allow-later").click();
 		seen.push(String(byId("permission").hidden), focused());
-		answers["portal.interface.allow"] = () => ({ allowed: true, private: false });
+		let answer;
+		answers["portal.interface.allow"] = () => new Promise((resolve) => (answer = resolve));
 		byId("allow").click();
+		await settled();
+		seen.push(focused());
+		answer({ allowed: false, private: true });
+		await settled();
+		seen.push(focused());
+		byId("allow").click();
+		answer({ allowed: true, private: true });
 		await happen("changed", { interface: info({ allowed: "https://films.test" }) });
-		seen.push(String(byId("permission").hidden), shown());
+		seen.push(String(byId("permission").hidden), focused(), shown());
+		await happen("changed", { interface: info() });
+		byId("refuse").click();
+		await settled();
+		byId("allow-later").click();
+		await happen("changed", { interface: info({ allowed: "https://films.test" }) }); // by another window
+		seen.push(String(byId("permission").hidden));
 		return seen;`))
 }
 
@@ -163,8 +228,7 @@ func focusesJobThatLoads(t page) {
 	assert.Equal(t, []string{"chart", "chart"}, t.inDocument(alone+`
 		const { jobView } = await import("/views/job.js");
 		const info = { job_id: "j", name: "n", status: "Running", directory: "/", input: "", started_at: new Date().toISOString(), works: [], sessions: 0, events: 0 };
-		answers["portal.job.watch"] = () => ({ job: info });
-		answers["portal.jobs.list"] = () => ({ chart: {} });
+		answers["portal.job.watch"] = () => ({ job: info, chart: { nodes: [{ id: 1, hint: "start", arrows: [] }] } });
 		await show(jobView({ id: "j", rpc, sessions: {}, list: () => ({ sessions: new Map() }), navigate: nothing, onTitle: nothing, onChange }));
 		const first = focused();
 		byId("cancel").focus();
@@ -264,6 +328,55 @@ func keepsTextOfForms(t page) {
 		return seen;`))
 }
 
+func startsNothingTwice(t page) {
+	assert.Equal(t, []string{"films.json", "true", "two", "true", "one"}, t.inDocument(alone+`
+		const { interfacesView } = await import("/views/interfaces.js");
+		const { jobsView } = await import("/views/jobs.js");
+		const list = () => ({ sessions: new Map() });
+		const button = (name) => ({ name, jobName: name });
+		answers["portal.interfaces.list"] = () => ({ interfaces: [] });
+		answers["portal.jobs.list"] = () => ({ book: "b", grid: [{ keyword: "k", jobs: [button("one"), button("two")] }], jobs: { one: {}, two: {} }, chart: {} });
+		answers["portal.jobs.watch"] = () => ({ jobs: [] });
+		const requests = [];
+		const lose = (request) => {
+			requests.push(request);
+			throw new Error("The connection is lost.");
+		};
+		answers["portal.interfaces.create"] = answers["portal.jobs.start"] = lose;
+		const keptKey = () => String(requests.at(-1).key === requests.at(-2).key);
+		const send = async () => {
+			while (byId("send").disabled) await settled();
+			find("form").requestSubmit();
+			await settled();
+		};
+		const again = async (create) => {
+			view?.dispose();
+			await show(create());
+			await send();
+		};
+		const interfaces = () => interfacesView({ rpc, navigate: nothing, onChange });
+		await show(interfaces());
+		const dropped = new DataTransfer();
+		dropped.items.add(new File(["an API"], "films.json"));
+		byId("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped }));
+		await settled();
+		await again(interfaces);
+		const seen = [requests.at(-1).name, keptKey()];
+		const jobs = () => jobsView({ rpc, navigate: nothing, list, onChange });
+		view.dispose();
+		await show(jobs());
+		find('[value="two"]').click();
+		await send();
+		await again(jobs);
+		seen.push(requests.at(-1).name, keptKey());
+		answers["portal.jobs.start"] = () => ({ job_id: "j" });
+		await send();
+		view.dispose();
+		await show(jobs());
+		seen.push(find("input:checked").value);
+		return seen;`))
+}
+
 func copiesWholeFileOrNothing(t page) {
 	assert.Equal(t, []string{"Copied", "one\r\ntwo", "Copied", "one\r\ntwo\r\n", "Not copied", "A line is too long to be shown, so the file cannot be copied."}, t.inDocument(alone+`
 		const { filePanel } = await import("/views/file.js");
@@ -293,6 +406,10 @@ func TestViews(t *testing.T) {
 	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}})}
 	for name, look := range map[string]func(page){
 		"puts a failed request back into the box":     putsFailedRequestBack,
+		"keeps a rewritten request":                   keepsRewrittenRequest,
+		"drops a request that another portal made":    dropsRequestThatAnotherPortalMade,
+		"leaves an interface that loads":              leavesInterfaceThatLoads,
+		"starts nothing twice after a reload":         startsNothingTwice,
 		"keeps the focus in an interface":             keepsFocusInInterface,
 		"announces the progress of an interface once": announcesProgressOnce,
 		"allows calls later":                          allowsCallsLater,

@@ -1,6 +1,6 @@
 // Unsent drafts, which survive a reload; earlier prompts; mentions of files. Pure.
 
-import { keep, loadKept } from "./kept.js";
+import { LONGEST, keep, loadKept } from "./kept.js";
 
 /** @typedef {import("./kept.js").Store} Store */
 /** @typedef {{text: string, mentions: string[]}} Draft */
@@ -14,8 +14,8 @@ export function loadDraft(store, id) {
   return { text: typeof text === "string" ? text : "", mentions: Array.isArray(mentions) ? mentions.filter((path) => typeof path === "string") : [] };
 }
 
-/** Saves a draft, or removes an empty one. @param {Store} store @param {string} id @param {Draft} draft */
-export const saveDraft = (store, id, draft) => keep(store, keyOf(id), draft.text ? draft : undefined);
+/** Saves a draft, or removes one that is empty or too long. @param {Store} store @param {string} id @param {Draft} draft */
+export const saveDraft = (store, id, draft) => keep(store, keyOf(id), draft.text && draft.text.length <= LONGEST ? draft : undefined);
 
 /** Joins texts as paragraphs, without blank ones. @param {string[]} texts */
 export const joinTexts = (...texts) => texts.filter((text) => text.trim()).join("\n\n");
@@ -52,6 +52,7 @@ export function insertMention(text, from, caret, path) {
 
 /** Returns the mentions that a text contains. @param {string} text @param {string[]} mentions */
 export function mentionsIn(text, mentions) {
+  if (mentions.length === 0) return [];
   const words = new Set(text.split(/\s+/).flatMap((word) => [word, word.replace(/[.,;:!?)]+$/, "")]));
   return [...new Set(mentions)].filter((path) => (/\s/.test(path) ? text.includes(`@${path}`) : words.has(`@${path}`)));
 }

@@ -1,6 +1,6 @@
 // The frame of a generated interface, with bars for its errors and permission.
 
-import { escapeBidi, h, keepFocus, messageOf, setText } from "../dom.js";
+import { escapeBidi, h, keepFocus, setText, whileBusy } from "../dom.js";
 import { fromBase64, toBase64 } from "../bytes.js";
 import { FrameChannel } from "../frame-channel.js";
 import { baseVersion, isPrivateURL, repairPrompt } from "../interfaces.js";
@@ -13,7 +13,7 @@ const FRAME = new URL("../frame.html", import.meta.url).href;
  * @param {{id: string, rpc: import("../rpc.js").Connection, onRepair: (prompt: string) => void, onBack: (version: number) => void, onRefuse: () => void}} options
  */
 export function createFrame({ id, rpc, onRepair, onBack, onRefuse }) {
-  const place = h("div", { class: "frame-place", tabindex: "-1", "data-testid": "frame" });
+  const place = h("div", { class: "frame-place", tabindex: "-1", role: "group", "aria-label": "Interface", "data-testid": "frame" });
   const focus = () => place.focus({ preventScroll: true });
   const permission = permissionBar({ id, rpc, onHide: focus, onDecided(allowed) {
     channel?.setAllowed(allowed);
@@ -150,9 +150,7 @@ function permissionBar({ id, rpc, onDecided, onHide }) {
   };
   const hide = () => keepFocus(node, () => (node.hidden = true), onHide);
   const decide = async () => {
-    setText(problem, "");
-    allow.disabled = true;
-    try {
+    await whileBusy(allow, async () => {
       const result = await rpc.call("portal.interface.allow", { interface_id: id, base_url: url(), private: isPrivate });
       isPrivate = result.private;
       if (result.allowed) {
@@ -160,9 +158,7 @@ function permissionBar({ id, rpc, onDecided, onHide }) {
         refused = false;
         onDecided(true);
       }
-    } catch (error) {
-      setText(problem, messageOf(error));
-    }
+    }, (why) => setText(problem, why));
     update();
   };
   allow.addEventListener("click", () => void decide());
@@ -200,6 +196,7 @@ function permissionBar({ id, rpc, onDecided, onHide }) {
       address.hidden = Boolean(updated.base_url);
       if (info?.allowed && !updated.allowed) refused = false; // after a revocation it may ask again
       info = updated;
+      if (info.allowed && !node.hidden) hide();
     },
   };
 }

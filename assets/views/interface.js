@@ -52,10 +52,11 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const watch = async () => {
     try {
       const { interface: info } = await call("watch");
+      if (isDisposed) return;
       watched = newInterface(info);
       setText(note, "");
       body.hidden = false;
-      show(watched);
+      draw();
       focus.shown();
     } catch (error) {
       if (!isGone(error)) setText(note, messageOf(error));
@@ -71,7 +72,8 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       if (error) frame.fail(error, got);
       else frame.show(script, got);
     } catch (error) {
-      if (shown === version) shown = 0;
+      if (shown !== version || isDisposed) return;
+      shown = 0;
       if (!isGone(error)) frame.fail(messageOf(error), version);
     }
   };
@@ -94,11 +96,12 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     access.update(info.allowed, frame.isRefused());
     if (info.current && info.current !== shown) void load(info.current);
   };
+  const draw = () => keepFocus(node, () => show(/** @type {Interface} */ (watched)), composer.focus);
   return {
     node,
     update() {
       if (isNewConnection()) void watch();
-      if (watched && changed) keepFocus(node, () => show(/** @type {Interface} */ (watched)), composer.focus);
+      if (watched && changed) draw();
       changed = false;
     },
     receive(message) {
@@ -147,13 +150,15 @@ function createComposer({ id, onChange, onStop, onMake }) {
   const again = h("button", { type: "button", class: "primary", hidden: true, "data-testid": "make", click: () => onMake() }, "Try again");
   const question = h("div", { class: "card", role: "group", "aria-label": "Question", hidden: true, "data-testid": "question" });
   const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, hasKeyboard() ? "Enter to send" : ""), stop, send));
-  const node = h("form", { class: "composer", tabindex: "-1" }, h("p", { class: "muted progress" }, progress, lines), draft, problem, again, question, box);
+  const node = h("form", { class: "composer", tabindex: "-1", "aria-label": "Changes" }, h("p", { class: "muted progress" }, progress, lines), draft, problem, again, question, box);
   const RETURNED = `returned:${id}`; // the last request that was put back into the box
   let busy = false;
   let sending = false;
   let drawn = "";
   const ready = () => void (send.disabled = busy || sending || !input.value.trim());
   const written = createDraftField({ field: input, id: `interface:${id}`, onChange: ready, onRestore: (_, why) => setText(problem, why) });
+  /** Focuses the box, or all of this while there is none. */
+  const focus = () => (hasKeyboard() && !input.disabled && !box.hidden ? input : node).focus({ preventScroll: true });
   /** @param {string} prompt @param {(why: string) => void} fail */
   const ask = async (prompt, fail) => {
     if (sending) return;
@@ -171,9 +176,11 @@ function createComposer({ id, onChange, onStop, onMake }) {
   const submit = () => {
     if (send.disabled) return;
     const text = input.value.trim();
-    written.set("");
+    const returned = loadKept(sessionStorage, RETURNED);
     keep(sessionStorage, RETURNED, undefined); // it may fail again
+    keepFocus(node, () => written.set(""), focus);
     void ask(text, (why) => {
+      keep(sessionStorage, RETURNED, returned); // the last request of the interface is the same
       if (!written.restore({ text }, why)) notice("Could not change the interface", h("p", {}, why));
     });
   };
@@ -188,8 +195,13 @@ function createComposer({ id, onChange, onStop, onMake }) {
   });
   /** Puts a request that had no result into the box, once. @param {string} request @param {string} why */
   const giveBack = (request, why) => {
-    if (request === (loadKept(sessionStorage, RETURNED) ?? "")) return;
+    const returned = loadKept(sessionStorage, RETURNED) ?? "";
+    if (request === returned) return;
     keep(sessionStorage, RETURNED, request || undefined);
+    if (!request && problem.textContent === NO_RESULT) { // another portal made it
+      setText(problem, "");
+      if (input.value === returned) written.set("");
+    }
     if (request && !input.value.includes(request)) written.restore({ text: request }, why);
   };
   /** @param {Info["question"]} pending */
@@ -205,8 +217,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
   };
   return {
     node,
-    /** Focuses the box, or all of this while there is none. */
-    focus: () => (hasKeyboard() && !input.disabled && !box.hidden ? input : node).focus({ preventScroll: true }),
+    focus,
     dispose: written.dispose,
     /** @param {string} message */
     fail: (message) => setText(problem, message),

@@ -7,6 +7,7 @@ import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
 import { startKeys } from "../start-key.js";
 import { createDraftField } from "./draft-field.js";
+import { keep, loadKept } from "./kept.js";
 
 /**
  * @typedef {import("../interfaces.js").Listed} Listed
@@ -80,15 +81,21 @@ function createForm({ rpc, navigate }) {
   const send = h("button", { class: "primary", type: "submit", disabled: true, "data-testid": "send" }, "Create interface");
   const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
-  let name = "";
+  const NAME = "interfaces:name"; // of the file whose text is the draft
+  let name = loadKept(sessionStorage, NAME) ?? "";
   let sending = false;
-  const starts = startKeys();
+  const starts = startKeys(sessionStorage, "start:interface");
   const show = () => {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
   };
+  /** @param {string} file */
+  const setName = (file) => {
+    name = file;
+    keep(sessionStorage, NAME, file || undefined);
+  };
   const written = createDraftField({ field: text, id: "interfaces", onChange() {
-    name = "";
+    setName("");
     show();
   } });
   const create = async () => {
@@ -111,7 +118,7 @@ function createForm({ rpc, navigate }) {
   const createFrom = async (description) => {
     if (!description || sending) return;
     written.set(await description.text());
-    name = description.name;
+    setName(description.name);
     await create();
   };
   file.addEventListener("change", async () => {
@@ -120,7 +127,7 @@ function createForm({ rpc, navigate }) {
   });
   sample.addEventListener("click", () => {
     written.set(SAMPLE);
-    name = SAMPLE_NAME;
+    setName(SAMPLE_NAME);
     send.focus();
   });
   node.addEventListener("submit", (event) => {

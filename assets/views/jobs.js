@@ -8,6 +8,9 @@ import { startKeys } from "../start-key.js";
 import { createChart, statusIcon } from "./chart.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 import { createDraftField } from "./draft-field.js";
+import { keep, loadKept } from "./kept.js";
+
+const CHOSEN = "jobs:chosen"; // the job that the draft is for
 
 /**
  * @typedef {import("../jobs.js").Info} Info
@@ -139,7 +142,7 @@ function jobForm({ rpc, navigate, list }) {
   let book = { book: "", grid: [], jobs: {}, chart: {} };
   let sending = false;
   let drawn = "";
-  const starts = startKeys();
+  const starts = startKeys(sessionStorage, "start:job");
 
   const chosen = () => grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
   const show = () => {
@@ -166,6 +169,7 @@ function jobForm({ rpc, navigate, list }) {
       const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
       const { job_id: id } = await rpc.call("portal.jobs.start", starts.with({ name: chosen(), directory: where, input: text }));
       starts.done();
+      keep(sessionStorage, CHOSEN, undefined);
       if (path) saveDirectory(path);
       written.forget(text.trim());
       navigate(jobAddress(id));
@@ -181,6 +185,7 @@ function jobForm({ rpc, navigate, list }) {
   });
   const written = createDraftField({ field: input, id: "jobs", onChange: show });
   node.addEventListener("input", show);
+  grid.addEventListener("change", () => keep(sessionStorage, CHOSEN, chosen()));
   more.addEventListener("toggle", show);
   return {
     node,
@@ -189,10 +194,11 @@ function jobForm({ rpc, navigate, list }) {
     /** @param {Book} loaded */
     async load(loaded) {
       const before = chosen();
+      const name = before || loadKept(sessionStorage, CHOSEN);
       book = loaded;
       drawn = "";
       grid.replaceChildren(...loaded.grid.flatMap((row) => gridRow(row, loaded)));
-      const selected = [...grid.querySelectorAll("input")].find(({ value }) => value === before) ?? grid.querySelector("input");
+      const selected = [...grid.querySelectorAll("input")].find(({ value }) => value === name) ?? grid.querySelector("input");
       if (selected) selected.checked = true;
       node.hidden = !selected;
       show();

@@ -2,6 +2,9 @@
 
 /** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store */
 
+/** The length of the longest text that is kept: there is little room, and what is kept is written with every key. */
+export const LONGEST = 256 * 1024;
+
 /** Returns what is kept under a name; undefined if there is nothing that can be read. @param {Store} store @param {string} name @returns {any} */
 export function loadKept(store, name) {
   try {

@@ -1,7 +1,7 @@
 // The view of one operation: its log with foldable thoughts, and its result.
 
 import { h, keepFocus, messageOf, setHTML, setText, whileBusy } from "../dom.js";
-import { TYPES, Watch, append, isFirst, isOpen, newLog } from "../operations.js";
+import { GONE, TYPES, Watch, append, isFirst, isOpen, newLog } from "../operations.js";
 import { sessionAddress } from "../route.js";
 
 /** @typedef {import("../operations.js").Entry} Entry @typedef {import("../operations.js").Operation} Operation */
@@ -36,7 +36,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   let loadProblem = "";
   let timer = 0;
   let loads = 0; // so far
-  let isRefused = false; // the portal ended the watch, as of an operation that no longer exists
+  let isGone = false; // the operation no longer exists
 
   const load = async () => {
     clearTimeout(timer);
@@ -50,7 +50,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
       if (mine !== loads) return;
       loadProblem = messageOf(error);
     }
-    if (isOpen(node.dataset.state ?? "pending") && !(isRefused && loadProblem)) timer = window.setTimeout(load, REFRESH);
+    if (isOpen(node.dataset.state ?? "pending") && !(isGone && loadProblem)) timer = window.setTimeout(load, REFRESH);
     onChange();
   };
   /** @param {Operation} operation */
@@ -93,7 +93,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
     onState(state, reason) {
       connectionNote = state === "lost" ? "Connection lost. Reconnecting…" : reason;
       if (state === "open") void load();
-      if (reason) isRefused = true;
+      if (reason === GONE) isGone = true;
       onChange();
     },
   });

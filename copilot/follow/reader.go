@@ -142,6 +142,21 @@ func (r *Reader[E]) retries(ctx context.Context, err error) bool {
 	return pause > 0
 }
 
+// Retried returns what read returns, which is called again after the pause that retry returns for an error, as in [Reader.Retry].
+func Retried[T any](ctx context.Context, retry func(error) time.Duration, read func() (T, error)) (T, error) {
+	for {
+		v, err := read()
+		if err == nil || ctx.Err() != nil {
+			return v, err
+		}
+		pause := retry(err)
+		if pause <= 0 {
+			return v, err
+		}
+		PauseUntil(ctx, time.Now().Add(pause))
+	}
+}
+
 // Until iterates up to a number that the log has reached, without waiting. An error is the last element.
 func (r *Reader[E]) Until(ctx context.Context, last uint64) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
@@ -74,7 +75,7 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 		for _, e := range joined(b.Entries) {
 			sent := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: event.FormatTime(e.Time), Text: e.Text}
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
-				sent.Interface = n.readInterface(ctx, g, id)
+				sent.Interface = n.readInterface(ctx, g, id, reader.Retry)
 			}
 			if n.client.Notify(ctx, notifyInterface, sent) != nil || e.Kind == gallery.Deleted {
 				return // the connection ends, or nothing follows
@@ -83,10 +84,14 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 	}
 }
 
-func (n *connection) readInterface(ctx context.Context, g *gallery.Host, id string) *interfaceInfo {
-	i, err := g.Get(ctx, id)
+// readInterface returns nil for a deleted interface: the next event says so.
+func (n *connection) readInterface(ctx context.Context, g *gallery.Host, id string, retry func(error) time.Duration) *interfaceInfo {
+	i, err := follow.Retried(ctx, retry, func() (gallery.Item, error) { return g.Get(ctx, id) })
 	if err != nil {
-		return nil // deleted: the next event says so
+		if ctx.Err() == nil && fault.KindOf(err) != fault.NotFound {
+			n.api.options.Log.Warn("cannot read interface", "interface", id, "err", err)
+		}
+		return nil
 	}
 	encoded := encodeInterface(i)
 	return &encoded

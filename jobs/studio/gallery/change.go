@@ -205,14 +205,14 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	return err
 }
 
-// hold makes this process the one that changes a stored interface, and stores the prompt of a request. Errors: kind [fault.Busy] if
-// another process holds it, or another request is running.
+// hold makes this process the one that changes a stored interface, and stores the prompt of a request in place of the previous one.
+// Errors: kind [fault.Busy] if another process holds it, or another request is running.
 func (h *Host) hold(id, prompt string) error {
 	return h.updateItem(id, func(i *Item) ([]byte, error) {
 		if h.isBusy(id) {
 			return nil, errBusy
 		}
-		i.Request = prompt
+		i.Request, i.Error = prompt, ""
 		return nil, nil
 	})
 }

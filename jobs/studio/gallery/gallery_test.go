@@ -208,6 +208,36 @@ func TestRequestIsKeptUntilItHasAResult(t *testing.T) {
 	})
 }
 
+func TestRequestReplacesTheErrorOfThePreviousOne(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	working, proceed := make(chan struct{}), make(chan struct{})
+	answers := says(inBlock(app("One")), "no", "no", inBlock(app("Two")))
+	asked := 0
+	script := func(turn *fake.Turn) {
+		if asked++; asked == 4 {
+			close(working)
+			<-proceed
+		}
+		answers(turn)
+	}
+	inGalleryWith(t, kept, script, func(g *testGallery) {
+		id := g.create()
+		require.NotEmpty(t, g.change(id, "Fail").Error)
+		require.NoError(t, g.Change(t.Context(), id, "Call it Two"))
+		<-working
+		after := gallery.New(gallery.Options{Store: kept}) // as if the portal had been killed here
+		defer after.Close(context.Background())
+		i, err := after.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, "Call it Two", i.Request)
+		assert.Empty(t, i.Error, "it is of another request")
+		close(proceed)
+		g.ended(id)
+	})
+}
+
 func TestOneRequestAtATime(t *testing.T) {
 	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *testGallery) {
 		i, err := g.Create(t.Context(), gallery.CreateRequest{Text: description})
