@@ -84,9 +84,12 @@ func (g guard) check(c *gin.Context) {
 	}
 }
 
+// tokenRequired is how a portal begins its refusal of requests without a token and a cookie.
+const tokenRequired = "a token is required"
+
 // whatIsMissing says why a request is not authorized, and what to do.
 func (g guard) whatIsMissing(r *http.Request) string {
-	fault := "a token is required"
+	fault := tokenRequired
 	if _, guess := bearer(r); guess {
 		fault = "wrong token"
 	} else if g.hasCookie(r) {

@@ -61,7 +61,7 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err := watchParent(ctx, cmd, p, cancel); err != nil {
 		return err
 	}
-	if err := errors.Join(config.CheckKeys(), config.CheckBook()); err != nil {
+	if err := errors.Join(config.CheckDataDir(), config.CheckKeys(), config.CheckBook()); err != nil {
 		return err
 	}
 	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))
