@@ -95,7 +95,7 @@ type Permissions struct {
 	Headless   permission.Decision `mapstructure:"headless"`   // instead of asking, for a terminal or desktop UI that cannot ask
 	Operations permission.Decision `mapstructure:"operations"` // for sessions of operations, which run unattended
 	Jobs       permission.Decision `mapstructure:"jobs"`       // for sessions of jobs and tasks, which run unattended
-	CLI        permission.Decision `mapstructure:"cli"`        // for chats of the studio; its code-writing sessions may do nothing
+	CLI        permission.Decision `mapstructure:"cli"`        // for chats of portal cli and of the same method at /rpc; sessions that generate code have no tools
 	Rules      map[string]string   `mapstructure:"rules"`      // by permission name, for all sessions
 }
 

@@ -101,6 +101,15 @@ func unrestricted(p server.Permissions) string {
 	if len(sessions) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Sessions of these may do everything that permissions.rules does not restrict: %s. To change this, set %s.",
-		strings.Join(sessions, ", "), strings.Join(settings, ", "))
+	return fmt.Sprintf("Sessions of %s may do everything that permissions.rules does not restrict. To change this, set %s.",
+		enumerate(sessions), strings.Join(settings, ", "))
+}
+
+// enumerate joins words to "a, b and c".
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
