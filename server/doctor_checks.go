@@ -116,7 +116,7 @@ func portalAt(ctx context.Context, c Config) string {
 	case err != nil:
 	case h.Status == "ok" && h.Agent != nil:
 		return fmt.Sprintf("a portal already listens on %d, version %s", c.Port, h.Version)
-	case resp.StatusCode == http.StatusUnauthorized && strings.HasPrefix(h.Error, tokenRequired):
+	case resp.StatusCode == http.StatusUnauthorized && strings.HasPrefix(h.Error, unauthorized):
 		return fmt.Sprintf("a portal that requires a token already listens on %d", c.Port)
 	}
 	return ""
