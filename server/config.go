@@ -95,7 +95,7 @@ type Permissions struct {
 	Headless   permission.Decision `mapstructure:"headless"`   // instead of asking, for a terminal or desktop UI that cannot ask
 	Operations permission.Decision `mapstructure:"operations"` // for sessions of operations, which run unattended
 	Jobs       permission.Decision `mapstructure:"jobs"`       // for sessions of jobs and tasks, which run unattended
-	CLI        permission.Decision `mapstructure:"cli"`        // for chats of the studio; its code-writing sessions may do nothing
+	CLI        permission.Decision `mapstructure:"cli"`        // for chats of portal cli and of the same method at /rpc; sessions that generate code have no tools
 	Rules      map[string]string   `mapstructure:"rules"`      // by permission name, for all sessions
 }
 
@@ -332,9 +332,6 @@ func (c *Config) checkPaths(lookup func(string) (string, bool), fault func(forma
 	if c.DataDir == "" {
 		c.DataDir = userPath(lookup, "XDG_DATA_HOME", ".local/share", "copilot-portal")
 	}
-	if c.DataDir == "" && !c.Ephemeral {
-		fault("data_dir: the environment names no home directory (HOME); choose a directory with --data-dir or data_dir, or store nothing with --ephemeral")
-	}
 	if c.DataDir, err = absolute(c.DataDir); err != nil {
 		fault("data_dir: %w", err)
 	}
@@ -344,6 +341,22 @@ func (c *Config) checkPaths(lookup func(string) (string, bool), fault func(forma
 	if c.CopilotPath, err = absolute(c.CopilotPath); err != nil {
 		fault("copilot_path: %w", err)
 	}
+}
+
+// CheckDataDir returns an error if there is neither a data directory nor the setting to store nothing. Only what opens the data needs it.
+func (c *Config) CheckDataDir() error {
+	if err := c.missingDataDir(); err != nil {
+		return invalid(c.File, err)
+	}
+	return nil
+}
+
+// missingDataDir says what [Config.CheckDataDir] reports.
+func (c *Config) missingDataDir() error {
+	if c.DataDir != "" || c.Ephemeral {
+		return nil
+	}
+	return errors.New("data_dir: the environment names no home directory (HOME); choose a directory with --data-dir or data_dir, or store nothing with --ephemeral")
 }
 
 // absolute returns the absolute form of a path; "" stays.
@@ -382,7 +395,6 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.checkHosts(fault)
 	c.checkLAN(fault)
 	c.TLS.check(fault)
-	c.checkTerminal(fault)
 	if c.Titles != titlesByModel && c.Titles != titlesByPrompt {
 		fault("titles: %q is neither %s nor %s", c.Titles, titlesByModel, titlesByPrompt)
 	}

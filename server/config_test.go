@@ -461,13 +461,18 @@ func TestWorkingDirectoryDoesNotConfigureThePortal(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte("agent_command: ./evil"), 0o600))
 	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=."}, {"XDG_CONFIG_HOME=.config", "XDG_DATA_HOME=.config"}} {
-		_, err := server.Load(server.Sources{Flags: flags(t), Environ: environ})
+		c, err := server.Load(server.Sources{Flags: flags(t), Environ: environ})
+		require.NoError(t, err)
+		assert.Empty(t, c.DataDir)
+		assert.Empty(t, c.AgentCommand)
+		err = c.CheckDataDir()
 		require.ErrorContains(t, err, "data_dir: the environment names no home directory (HOME)")
 		require.ErrorContains(t, err, "--data-dir")
 		require.ErrorContains(t, err, "--ephemeral")
 		for _, args := range [][]string{{"--ephemeral"}, {"--data-dir", "data"}} {
 			c, err := server.Load(server.Sources{Flags: flags(t, args...), Environ: environ})
 			require.NoError(t, err)
+			require.NoError(t, c.CheckDataDir())
 			assert.Empty(t, c.AgentCommand)
 			assert.Empty(t, c.File)
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/store"
@@ -21,6 +22,9 @@ import (
 func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
 	if c.Ephemeral {
 		return okFinding("not used because of ephemeral: sessions are lost when the portal stops")
+	}
+	if err := c.missingDataDir(); err != nil {
+		return problemFinding("", "%v", err)
 	}
 	if _, err := os.Stat(c.DataDir); err != nil || c.Cluster.isOn() { // a node's portal keeps others out
 		return examineDirectory(c.DataDir)
@@ -112,7 +116,7 @@ func portalAt(ctx context.Context, c Config) string {
 	case err != nil:
 	case h.Status == "ok" && h.Agent != nil:
 		return fmt.Sprintf("a portal already listens on %d, version %s", c.Port, h.Version)
-	case resp.StatusCode == http.StatusUnauthorized && h.Error != "":
+	case resp.StatusCode == http.StatusUnauthorized && strings.HasPrefix(h.Error, unauthorized):
 		return fmt.Sprintf("a portal that requires a token already listens on %d", c.Port)
 	}
 	return ""

@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -179,6 +180,7 @@ func TestDoctorGivesNobodyTheToken(t *testing.T) {
 		all := fmt.Sprint(r.Header, r.URL)
 		got.Store(&all)
 		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"Unauthorized"}`) // the client reports a failure
 	}))
 	defer other.Close()
 	_, e, _ := examine(t, "token: s3cret", nil, "--copilot-path", noAgent, "--port", strings.TrimPrefix(other.URL, "http://127.0.0.1:"))

@@ -84,9 +84,12 @@ func (g guard) check(c *gin.Context) {
 	}
 }
 
+// unauthorized is how a portal begins its refusal of requests without a token and a cookie.
+const unauthorized = "a token is required"
+
 // whatIsMissing says why a request is not authorized, and what to do.
 func (g guard) whatIsMissing(r *http.Request) string {
-	fault := "a token is required"
+	fault := unauthorized
 	if _, guess := bearer(r); guess {
 		fault = "wrong token"
 	} else if g.hasCookie(r) {

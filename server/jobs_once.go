@@ -24,12 +24,18 @@ func FindBook(c Config, dir string) (b *book.Book, file string, err error) {
 // WithJobs calls do with the jobs of the data directory and the effective book of dir. Jobs started by do are
 // cancelled when do returns. WithJobs starts an agent process if one is needed, and stops it.
 func WithJobs(ctx context.Context, c Config, dir string, log *slog.Logger, do func(*jobs.Host) error) error {
+	if err := c.CheckDataDir(); err != nil {
+		return err
+	}
 	return withJobs(ctx, c, openStorage(ctx, c, log), dir, log, do)
 }
 
 // WithStoredJobs is like WithJobs, for jobs that are stored already, with the book of the working directory. It fails if the data
 // directory cannot be used, and does not create a missing one.
 func WithStoredJobs(ctx context.Context, c Config, log *slog.Logger, do func(*jobs.Host) error) error {
+	if err := c.CheckDataDir(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) {
 		c.Ephemeral = true
 	}

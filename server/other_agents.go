@@ -195,7 +195,7 @@ func newDrivers(c Config, first driver, version string, log *slog.Logger) driver
 		return d
 	}
 	directory := filepath.Join(c.DataDir, "agents")
-	if c.Ephemeral {
+	if c.Ephemeral || c.DataDir == "" {
 		temporary, err := os.MkdirTemp("", "portal-agents-")
 		if err != nil {
 			log.Error("there is no directory for the files of agents, so they are left out", "err", err)

@@ -45,6 +45,9 @@ func try(ctx context.Context, h *copilot.Host, agents []copilot.AgentHealth) []e
 
 // Ask runs one prompt. It starts an agent process and stops it.
 func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
+	if err := c.CheckDataDir(); err != nil {
+		return err
+	}
 	kept := openStorage(ctx, c, log)
 	defer kept.close(log)
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })

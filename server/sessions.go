@@ -24,6 +24,9 @@ type Sessions struct {
 // WithSessions calls do with the stored sessions. It does not create a missing data directory. Only
 // [Sessions.Delete] starts an agent.
 func WithSessions(ctx context.Context, c Config, log *slog.Logger, do func(*Sessions) error) error {
+	if err := c.CheckDataDir(); err != nil {
+		return err
+	}
 	var kept storage
 	_, err := os.Stat(c.DataDir)
 	empty := errors.Is(err, fs.ErrNotExist)

@@ -36,6 +36,9 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 
 // openDataDir is like openStorage, but fails if the data directory cannot be used.
 func openDataDir(ctx context.Context, c Config, log *slog.Logger) (s storage, err error) {
+	if err := c.CheckDataDir(); err != nil {
+		return storage{}, err
+	}
 	switch {
 	case c.Ephemeral:
 		return storage{}, nil

@@ -199,12 +199,11 @@ func TestTerminalIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, status)
 }
 
-func TestTerminalNeedsATokenBehindAProxy(t *testing.T) {
+func TestTerminalBehindAProxyGetsAToken(t *testing.T) {
 	t.Parallel()
-	_, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir(), "PORTAL_TERMINAL=true", "PORTAL_ALLOWED_HOSTS=portal.example"}})
-	require.ErrorContains(t, err, "terminal: with allowed_hosts")
-	_, err = server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir(), "PORTAL_TERMINAL=true", "PORTAL_ALLOWED_HOSTS=portal.example", "PORTAL_TOKEN=secret"}})
-	require.NoError(t, err)
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--terminal"}, Env: []string{"PORTAL_ALLOWED_HOSTS=portal.example"}})
+	status, _ := p.Do("GET", "/terminal/x", "")
+	assert.Equal(t, http.StatusUnauthorized, status)
 }
 
 func TestTerminalBeyondLoopbackNeedsTheToken(t *testing.T) {

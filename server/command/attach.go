@@ -40,11 +40,16 @@ func serveProgram(
 	if err != nil {
 		return err
 	}
+	address, _ := cmd.Flags().GetString(attachFlag) // defined by addAttachFlags
+	if address == "" {
+		if err := config.CheckDataDir(); err != nil {
+			return err
+		}
+	}
 	if term.IsTerminal(int(p.In.Fd())) {
 		p.Err.Printf("This command speaks %s, one message per line. To ask something yourself, use portal ask.\n", speaks)
 	}
 	in := untilEnd(cmd.Context(), p.In)
-	address, _ := cmd.Flags().GetString(attachFlag) // defined by addAttachFlags
 	if address == "" {
 		return here(config, in)
 	}

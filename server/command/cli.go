@@ -44,6 +44,9 @@ given the path of a program. Unknown arguments are ignored.`,
 			if err != nil {
 				return err
 			}
+			if err := config.CheckDataDir(); err != nil {
+				return err
+			}
 			if term.IsTerminal(int(p.In.Fd())) {
 				p.Err.Printf("This command speaks JSON-RPC with apps, one message per line. To ask something yourself, use portal ask.\n")
 			}

@@ -169,6 +169,9 @@ portal first. A portal without cluster.nats only reads the data directory of a n
 		if err != nil {
 			return err
 		}
+		if err := config.CheckDataDir(); err != nil {
+			return err
+		}
 		name, err := server.LeaveCluster(cmd.Context(), config.DataDir)
 		switch {
 		case err != nil:

@@ -127,7 +127,7 @@ func addServeFlags(c *cobra.Command) *cobra.Command {
 	flags.Bool("lan", false, "listen on the local network, with a token, and print the address with a QR code; without tls in the configuration, others on the network can read along")
 	flags.String("base-path", "", "path prefix of all routes behind a reverse proxy, for example /portal")
 	flags.String("callback", "", "address of the IDE that executes its tools, for example http://localhost:63342")
-	flags.String("token", "", "token that clients must present (default: none on loopback, else generated and printed; also with allowed_hosts, allowed_origins and sandbox)")
+	flags.String("token", "", "token that clients must present (default: none on loopback; generated and printed beyond it, and with allowed_hosts, allowed_origins or sandbox)")
 	return addBookFlag(c)
 }
 

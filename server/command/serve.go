@@ -61,7 +61,7 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err := watchParent(ctx, cmd, p, cancel); err != nil {
 		return err
 	}
-	if err := errors.Join(config.CheckKeys(), config.CheckBook()); err != nil {
+	if err := errors.Join(config.CheckDataDir(), config.CheckKeys(), config.CheckBook()); err != nil {
 		return err
 	}
 	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))
@@ -101,6 +101,15 @@ func unrestricted(p server.Permissions) string {
 	if len(sessions) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Sessions of these may do everything that permissions.rules does not restrict: %s. To change this, set %s.",
-		strings.Join(sessions, ", "), strings.Join(settings, ", "))
+	return fmt.Sprintf("Sessions of %s may do everything that permissions.rules does not restrict. To change this, set %s.",
+		enumerate(sessions), strings.Join(settings, ", "))
+}
+
+// enumerate joins words to "a, b and c".
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
