@@ -48,8 +48,9 @@ func (i *inside) end() []string {
 func (i *inside) frame() (context.Context, bool) {
 	all, err := chromedp.Targets(i.b.Context)
 	require.NoError(i, err)
+	own := chromedp.FromContext(i.b.Context).BrowserContextID
 	for _, one := range all {
-		if one.Type != "iframe" || !strings.HasSuffix(one.URL, "/frame.html") {
+		if one.Type != "iframe" || one.BrowserContextID != own || !strings.HasSuffix(one.URL, "/frame.html") {
 			continue
 		}
 		if i.known[one.TargetID] == nil {

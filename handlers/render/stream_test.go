@@ -153,7 +153,9 @@ func first(a, _ string) string { return a }
 func TestLongCodeIsDivided(t *testing.T) {
 	t.Parallel()
 	var out string
-	untilInTime(t, func() { out = render.Markdown("~~~go\n" + strings.Repeat("return\n", 2*render.FenceLines+1) + "~~~\nend\n") })
+	untilInTime(t, func() {
+		out = render.Markdown("~~~go\n" + strings.Repeat("return\n", 2*render.FenceLines+1) + "~~~\nend\n")
+	})
 	checkHTML(t, out)
 	assert.Equal(t, 1, strings.Count(out, `<pre class="code" data-language="go">`))
 	assert.Equal(t, 2, strings.Count(out, `<pre class="code continued" data-language="go">`))
