@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,18 @@ func TestFileOfANodeIsOnlyReadOutsideItsCluster(t *testing.T) {
 	name, err = store.Leave(t.Context(), store.Options{Directory: directory})
 	require.NoError(t, err)
 	require.Empty(t, name)
+}
+
+func TestDirectoryOfASilentProcessJoinsACluster(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
+		create(t, s, "a")
+		change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = ?", time.Now().Add(-time.Minute).UnixMilli())
+		n := open(t, directory, node)
+		_, err := n.Join(t.Context(), "team", "node-1")
+		require.NoError(t, err)
+	})
 }
 
 func TestDamagedEntriesAreLoggedAsAGap(t *testing.T) {
