@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -284,6 +285,39 @@ func TestFilesAreNotRestoredWhileAnotherProcessWorksThere(t *testing.T) {
 		_, err := s.Revert(t.Context(), run, checkpoint.Selection{}, "test")
 		require.NoError(t, err, "the other session is idle")
 	})
+}
+
+// aroundNodes is a cluster in which nothing happens.
+type aroundNodes struct{ store.Cluster }
+
+func (aroundNodes) Written(...string)                           {}
+func (aroundNodes) Await(context.Context, string, uint64) error { return nil }
+func (aroundNodes) CatchUp(context.Context) error               { return nil }
+func (aroundNodes) IsMember(string) bool                        { return true }
+
+func TestFilesAreRestoredWhileAnotherNodeWorksOnItsOwn(t *testing.T) {
+	for name, shared := range map[string]string{"shared": "", "not shared": "-beside"} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			h.options.Cluster = aroundNodes{}
+			o := withCheckpoints(t, filepath.Join(h.directory, "checkpoints"))
+			defer o.Checkpoints.Close()
+			o.Directories = []string{h.work + shared}
+			p, node := h.portalWith(o), h.portalWith(copilot.Options{})
+			defer p.stop()
+			defer node.stop()
+			h.agents.Script = editing("a.txt")
+			s, other := p.start(), node.start()
+			runTo(t, other, "wait")
+			h.change("UPDATE owner SET host = 'cluster/b' WHERE key = (SELECT owner FROM session WHERE id = ?)", other.ID())
+			_, err := s.Undo(t.Context(), "", "test")
+			want := fault.Busy
+			if shared != "" {
+				want = fault.NotFound
+			}
+			assert.Equal(t, want, fault.KindOf(err), "%v", err)
+		})
+	}
 }
 
 func TestPermissionWaitsForCheckpointButPromptDoesNot(t *testing.T) { // in real time, because git runs

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -88,6 +89,25 @@ func TestDamagedEntriesAreLoggedAsAGap(t *testing.T) {
 		after, more = c.Last, c.More
 	}
 	require.Equal(t, []store.Entry{entry(1), {Number: 2}, entry(3)}, entries)
+}
+
+func TestSessionsOfOtherProcessesAreNotThoseOfOtherNodes(t *testing.T) {
+	directory := t.TempDir()
+	alone := func(o *store.Options) { o.Cluster = cutOff{} }
+	s, process := open(t, directory, alone), open(t, directory, alone)
+	_, err := s.Join(t.Context(), "team", "node-1")
+	require.NoError(t, err)
+	create(t, process, "process")
+	create(t, s, "own")
+	claim := store.Change{Subject: "session/node", Node: "node-2", Process: "p", Owner: &store.Owner{Key: 7, PID: 1}, Epoch: 1, Claim: true, Session: &store.Session{ID: "node"}}
+	_, err = s.Apply(t.Context(), []store.Logged{{Change: claim, Sequence: 1}}, true)
+	require.NoError(t, err)
+	for want, list := range map[string]func(context.Context) ([]store.Session, error){"process": s.HeldByOthers, "node": s.HeldByNodes} {
+		held, err := list(t.Context())
+		require.NoError(t, err)
+		require.Len(t, held, 1)
+		require.Equal(t, want, held[0].ID)
+	}
 }
 
 func TestSessionIsLostOnceToTheMessagesOfAnotherNode(t *testing.T) {
