@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // errNoCheckpoints says why there are no changes.
@@ -195,16 +196,19 @@ func (h *Host) workingNear(s *Session) (id, directory string) {
 	return "", ""
 }
 
-// workingElsewhere is workingNear for the sessions of other processes, according to the store.
+// workingElsewhere is workingNear for the sessions of other processes, according to the store. Those of other nodes count in directories in
+// which this node would take them: those are the same everywhere.
 func (h *Host) workingElsewhere(ctx context.Context, s *Session) (id, directory string, err error) {
 	if h.options.Store == nil {
 		return "", "", nil
 	}
-	heads, err := h.options.Store.HeldElsewhere(ctx)
-	if err != nil {
+	heads, err := h.options.Store.HeldByOthers(ctx)
+	ofNodes, failed := h.options.Store.HeldByNodes(ctx)
+	if err = errors.Join(err, failed); err != nil {
 		return "", "", fault.Errorf(fault.Unavailable, "the sessions of other processes could not be read: %w", err)
 	}
-	for _, head := range heads {
+	ofNodes = slices.DeleteFunc(ofNodes, func(head store.Session) bool { return !h.takes(head.Directory) })
+	for _, head := range slices.Concat(heads, ofNodes) {
 		if !s.sharesFiles(permission.Canonical(head.Directory)) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -286,6 +287,39 @@ func TestFilesAreNotRestoredWhileAnotherProcessWorksThere(t *testing.T) {
 	})
 }
 
+// aroundNodes is a cluster in which nothing happens.
+type aroundNodes struct{ store.Cluster }
+
+func (aroundNodes) Written(...string)                           {}
+func (aroundNodes) Await(context.Context, string, uint64) error { return nil }
+func (aroundNodes) CatchUp(context.Context) error               { return nil }
+func (aroundNodes) IsMember(string) bool                        { return true }
+
+func TestFilesAreRestoredWhileAnotherNodeWorksOnItsOwn(t *testing.T) {
+	for name, shared := range map[string]string{"shared": "", "not shared": "-beside"} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			h.options.Cluster = aroundNodes{}
+			o := withCheckpoints(t, filepath.Join(h.directory, "checkpoints"))
+			defer o.Checkpoints.Close()
+			o.Directories = []string{h.work + shared}
+			p, node := h.portalWith(o), h.portalWith(copilot.Options{})
+			defer p.stop()
+			defer node.stop()
+			h.agents.Script = editing("a.txt")
+			s, other := p.start(), node.start()
+			runTo(t, other, "wait")
+			h.change("UPDATE owner SET host = 'cluster/b' WHERE key = (SELECT owner FROM session WHERE id = ?)", other.ID())
+			_, err := s.Undo(t.Context(), "", "test")
+			want := fault.Busy
+			if shared != "" {
+				want = fault.NotFound
+			}
+			assert.Equal(t, want, fault.KindOf(err), "%v", err)
+		})
+	}
+}
+
 func TestPermissionWaitsForCheckpointButPromptDoesNot(t *testing.T) { // in real time, because git runs
 	root, work := t.TempDir(), t.TempDir()
 	o := withCheckpoints(t, root)
@@ -405,8 +439,9 @@ func TestRestoreOfKilledProcessIsRecordedWhereItsSessionIs(t *testing.T) { // in
 			list := restoredEvents(t, s)
 			require.Len(t, list, 1)
 			assert.Equal(t, "left", list[0].ID)
+			leavePlan(t, root, s.ID()) // the answer was lost
 			require.NoError(t, p.host.RecoverFiles(t.Context()))
-			assert.Len(t, restoredEvents(t, s), 1)
+			assert.Len(t, restoredEvents(t, s), 1, "it is recorded once")
 		})
 	}
 }

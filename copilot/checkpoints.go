@@ -192,6 +192,20 @@ func (h *Host) RecoverFiles(ctx context.Context) error {
 	})
 }
 
+// recordRecoveredHere records that files were brought back, unless the record has that: the answer to an earlier call may be lost.
+func (s *Session) recordRecoveredHere(ctx context.Context, r checkpoint.Restored) error {
+	isRecorded := false
+	err := s.eachEntry(ctx, s.record.Last(), func(e journal.Entry[event.Event]) bool {
+		b, ok := e.Value.Body.(event.FilesRestored)
+		isRecorded = ok && b.ID == r.ID
+		return !isRecorded
+	}, func() {})
+	if isRecorded || err != nil {
+		return err
+	}
+	return s.recordRestoredHere(ctx, r)
+}
+
 // recordRestoredHere records that files were brought back.
 func (s *Session) recordRestoredHere(ctx context.Context, r checkpoint.Restored) error {
 	const most = 20

@@ -156,7 +156,7 @@ func newCommands() commands {
 		revert:            slow(newCommand("revert", (*Session).revertHere)),
 		restore:           slow(newCommand("restore", (*Session).restoreHere)),
 		undo:              slow(newCommand("undo", (*Session).undoHere)),
-		recordRestored:    withoutResult("record-restored", (*Session).recordRestoredHere),
+		recordRestored:    withoutResult("record-restored", (*Session).recordRecoveredHere),
 		proposeCommit:     slow(newCommand("propose-commit", (*Session).proposeCommitHere)),
 		commit:            slow(newCommand("commit", (*Session).commitHere)),
 		createPullRequest: slow(newCommand("create-pull-request", (*Session).createPullRequestHere)),

@@ -158,14 +158,20 @@ func TestRecordDoesNotGrowBeyondItsHead(t *testing.T) {
 	})
 }
 
+// change changes the database like another program.
+func (h *home) change(query string, args ...any) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(h.directory, "sessions.db")+"?_pragma=busy_timeout(5000)")
+	require.NoError(h.t, err)
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), query, args...)
+	require.NoError(h.t, err)
+}
+
 // takeAway ends the lease of a session, as another process does that takes it over, and waits until its holder knows.
 func (p *portal) takeAway(id string) {
 	p.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(p.directory, "sessions.db")+"?_pragma=busy_timeout(5000)")
-	require.NoError(p.t, err)
-	defer db.Close()
-	_, err = db.ExecContext(context.Background(), "UPDATE session SET owner = NULL, epoch = epoch + 1 WHERE id = ?", id)
-	require.NoError(p.t, err)
+	p.change("UPDATE session SET owner = NULL, epoch = epoch + 1 WHERE id = ?", id)
 	time.Sleep(5 * time.Second) // until the heartbeat
 	p.host.SessionsChanged([]string{id})
 	settle()

@@ -26,6 +26,21 @@ func (p *portal) continueJob(j *jobs.Job) (*jobs.Job, []jobs.Event) {
 	return next, all(p.t, next)
 }
 
+// A process that has just started continues a job of a dead one, also where only the heartbeat tells that it is dead.
+func TestJobOfSilentPortalIsContinuedAtOnce(t *testing.T) {
+	onMachine(t, "where only its heartbeat tells", func(m *machine) {
+		first := m.open(withWork(seq(ref("a"), ref("b"))), answers(alwaysYes, reactions(hang, yes), nil, nil))
+		j := first.start("j")
+		wait(5 * time.Second)
+		first.kill()
+		m.write("UPDATE owner SET host = 'elsewhere', beat = 0")
+		second := m.open(withWork(seq(ref("a"), ref("b"))), nil)
+		defer second.stop()
+		next, _ := second.continueJob(second.job(j.ID()))
+		assert.Equal(m.t, jobs.Succeeded, next.Info().Status)
+	})
+}
+
 func TestContinueJob(t *testing.T) {
 	until := func(body string) string {
 		return "{kind: Loop, body: " + body + ", postCondition: [false, " + ref("c") + "], maxIterations: 3}"

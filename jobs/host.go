@@ -149,6 +149,15 @@ func (h *Host) Recover(ctx context.Context) error {
 	return errors.Join(h.tasks.Recover(ctx), h.jobs.Recover(ctx))
 }
 
+// RecoverOnce is Recover for a process that does not call it regularly: it waits until it is known which processes are gone, up to 10 s.
+func (h *Host) RecoverOnce(ctx context.Context) error {
+	var err error
+	if s := h.options.Store; s != nil {
+		err = errors.Join(s.AwaitOwners(ctx, taskName), s.AwaitOwners(ctx, jobName))
+	}
+	return errors.Join(err, h.Recover(ctx))
+}
+
 // DeleteExpiredSessions deletes the sessions of tasks that have not changed for longer than the retention,
 // including the agent's copy. It leaves borrowed sessions alone. It returns the number of deleted sessions.
 // It may start an agent process. Call it regularly.

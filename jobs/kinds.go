@@ -15,9 +15,15 @@ type (
 	taskRecord = activity.Record[TaskInfo, Event]
 )
 
+// Names of the kinds in the store.
+const (
+	jobName  = "job"
+	taskName = "task"
+)
+
 func (h *Host) jobKind() activity.Kind[JobInfo, Event] {
 	return activity.Kind[JobInfo, Event]{
-		Name: "job", Entry: "event", Lead: 1,
+		Name: jobName, Entry: "event", Lead: 1,
 		ID: func(i *JobInfo) *string { return &i.ID }, Created: func(i JobInfo) time.Time { return i.Started },
 		Ended: func(i JobInfo) time.Time { return i.Ended }, Count: func(i JobInfo) uint64 { return i.Events },
 		Number: func(i JobInfo, e Event, at time.Time) Event { return Event{i.Events + 1, at, e.Body} },
@@ -32,7 +38,7 @@ func (h *Host) jobKind() activity.Kind[JobInfo, Event] {
 
 func (h *Host) taskKind() activity.Kind[TaskInfo, Event] {
 	return activity.Kind[TaskInfo, Event]{
-		Name: "task", Entry: "event",
+		Name: taskName, Entry: "event",
 		ID: func(i *TaskInfo) *string { return &i.ID }, Created: func(i TaskInfo) time.Time { return i.Started },
 		Ended: func(i TaskInfo) time.Time { return i.Ended }, Count: func(i TaskInfo) uint64 { return i.Events },
 		Number: func(i TaskInfo, e Event, at time.Time) Event { return Event{i.Events + 1, at, e.Body} },

@@ -138,7 +138,7 @@ func (h *Host) endedJob(ctx context.Context, id string) (*Job, error) {
 		return nil, err
 	}
 	if !j.Info().Status.Ended() && j.record.IsElsewhere() {
-		_ = h.Recover(ctx) // finalizes the job if its process is gone
+		_ = h.RecoverOnce(ctx) // finalizes the job if its process is gone
 	}
 	if !j.Info().Status.Ended() {
 		return nil, ErrJobRuns

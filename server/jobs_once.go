@@ -44,7 +44,7 @@ func WithStoredJobs(ctx context.Context, c Config, log *slog.Logger, do func(*jo
 		return fmt.Errorf("cannot read the jobs: %w", err)
 	}
 	return withJobs(ctx, c, kept, workDir(), log, func(all *jobs.Host) error {
-		if err := all.Recover(ctx); err != nil && ctx.Err() == nil {
+		if err := all.RecoverOnce(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("jobs of stopped portals may be shown as running", "err", err)
 		}
 		return do(all)

@@ -77,6 +77,9 @@ func (u *use) commit(ctx context.Context, session, name string, now snapshot) (C
 	return c, err
 }
 
+// behindStep is the time between checkpoints while the clock is behind: git sorts them by seconds, so few may have the same one.
+const behindStep = 100 * time.Millisecond
+
 // nextTime returns the current time, but a later one than that of the newest checkpoint: their order must not depend on the clock.
 func (u *use) nextTime(ctx context.Context) time.Time {
 	if u.lastTime.IsZero() {
@@ -85,7 +88,7 @@ func (u *use) nextTime(ctx context.Context) time.Time {
 	}
 	now := time.Now()
 	if !now.After(u.lastTime) {
-		now = u.lastTime.Add(time.Microsecond)
+		now = u.lastTime.Add(behindStep)
 	}
 	u.lastTime = now
 	return now

@@ -279,19 +279,20 @@ func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 func TestCheckpointsKeepTheirOrderWhenTheClockIsSetBack(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	var before []checkpoint.Checkpoint
-	for i := range 3 {
+	var want, names []string
+	for i := range 6 {
 		synctest.Test(t, func(t *testing.T) { // each time the clock begins anew
 			_, s := openIn(t, root, dir)
-			time.Sleep(time.Duration(3-i) * time.Hour)
-			for j := range 2 {
-				take(t, s, fmt.Sprintf("%d-%d", i, j))
+			time.Sleep(time.Duration(6-i) * time.Hour)
+			for j := range 5 {
+				want = append(want, fmt.Sprintf("%d-%d", i, j))
+				take(t, s, want[len(want)-1])
 			}
 			before = listOf(t, s, session)
 		})
 	}
-	var names []string
 	for _, c := range before {
 		names = append(names, c.Name)
 	}
-	assert.Equal(t, []string{"0-0", "0-1", "1-0", "1-1", "2-0", "2-1"}, names)
+	assert.Equal(t, want, names)
 }

@@ -99,7 +99,7 @@ func TestCollectionEndsForOtherProcesses(t *testing.T) {
 func TestCollectionThatTakesTooLongIsTriedAgainLater(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	var log syncBuffer
-	stores := checkpoint.New(checkpoint.Options{Root: root, Collect: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	stores := checkpoint.New(checkpoint.Options{Root: root, Collect: 10 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	t.Cleanup(stores.Close)
 	s, err := stores.Of(dir)
 	require.NoError(t, err)

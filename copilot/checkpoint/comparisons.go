@@ -2,7 +2,8 @@ package checkpoint
 
 import "slices"
 
-// maxCompared is the maximum number of changes that a store keeps in memory; a comparison without changes counts as one.
+// maxCompared is the maximum number of changes that a store keeps in memory, unless the newest comparison alone has more; one without changes
+// counts as one.
 const maxCompared = 20_000
 
 // comparisons has the changes between trees, which never change. The zero value is empty.
@@ -14,7 +15,7 @@ type comparisons struct {
 
 // add adds a comparison that is missing, and drops the oldest ones that are too many.
 func (c *comparisons) add(trees [2]string, list []Change) {
-	if _, ok := c.lists[trees]; ok || cost(list) > maxCompared {
+	if _, ok := c.lists[trees]; ok {
 		return
 	}
 	if c.lists == nil {
@@ -22,7 +23,7 @@ func (c *comparisons) add(trees [2]string, list []Change) {
 	}
 	c.lists[trees] = list
 	c.order = append(c.order, trees)
-	for c.size += cost(list); c.size > maxCompared; c.order = c.order[1:] {
+	for c.size += cost(list); c.size > maxCompared && len(c.order) > 1; c.order = c.order[1:] {
 		c.size -= cost(c.lists[c.order[0]])
 		delete(c.lists, c.order[0])
 	}

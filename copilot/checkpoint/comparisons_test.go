@@ -44,3 +44,11 @@ func TestChangesOfManyRunsAreComparedOnce(t *testing.T) {
 		return nil
 	}))
 }
+
+func TestNewestComparisonsAreKept(t *testing.T) {
+	const most = checkpoint.MaxCompared
+	assert.Equal(t, []int{0, 1}, checkpoint.KeptOf(most-1, 0))
+	assert.Equal(t, []int{1, 2}, checkpoint.KeptOf(1, most-1, 0))
+	assert.Equal(t, []int{1}, checkpoint.KeptOf(1, most+1), "the newest one alone may have more")
+	assert.Equal(t, []int{2}, checkpoint.KeptOf(1, most+1, 1))
+}

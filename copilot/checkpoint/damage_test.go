@@ -1,11 +1,13 @@
 package checkpoint_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,6 +109,27 @@ func TestStoreInUseIsCleanedUpLater(t *testing.T) {
 	none := func(string) bool { return false }
 	require.NoError(t, s.View(t.Context(), func(*checkpoint.View) error { return stores.Keep(t.Context(), none) }))
 	assert.Len(t, listOf(t, s, session), 1)
+	require.NoError(t, stores.Keep(t.Context(), none))
+	assert.Empty(t, listOf(t, s, session))
+}
+
+func TestFailedCleanUpKeepsSinceWhenSessionsAreMissing(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root, Missing: time.Hour})
+	t.Cleanup(stores.Close)
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	none := func(string) bool { return false }
+	require.NoError(t, stores.Keep(t.Context(), none))
+	files, err := filepath.Glob(filepath.Join(root, "*", "missing.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.WriteFile(files[0], fmt.Appendf(nil, `{%q: "2000-01-01T00:00:00Z"}`, session), 0o600))
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", "")
+	require.Error(t, stores.Keep(t.Context(), none))
+	t.Setenv("PATH", path)
 	require.NoError(t, stores.Keep(t.Context(), none))
 	assert.Empty(t, listOf(t, s, session))
 }

@@ -51,7 +51,10 @@ func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) er
 	}
 	defer release()
 	m := s.readMissing()
-	return errors.Join(s.keep(ctx, func(session string) bool { return m.keeps(session, keep) }), m.write(s.path(missingFile)))
+	if err := s.keep(ctx, func(session string) bool { return m.keeps(session, keep) }); err != nil {
+		return err // it may not have come to all of them
+	}
+	return m.write(s.path(missingFile))
 }
 
 // missing are the sessions that [Stores.Keep] is going to forget.

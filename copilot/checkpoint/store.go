@@ -271,7 +271,7 @@ func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
 	if !exists(u.path("git/refs/portal")) && !exists(u.path("git/packed-refs")) {
 		return newest, nil
 	}
-	const sameSecond = "20" // git's times are seconds
+	const sameSecond = "20" // git's times are seconds; see behindStep
 	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format="+refFormat, refs)
 	if err != nil {
 		return newest, ctx.Err()

@@ -124,8 +124,13 @@ func (r *Repository) ignores(ctx context.Context, directory string) bool {
 	return err == nil
 }
 
-// foldsCase reports whether the file system has a directory also under a name in another case.
+// foldsCase reports whether the file system has what belongs to a directory also under a name in another case: the repository in it, because the
+// directory itself may be a mount point, otherwise the directory.
 func foldsCase(directory string) bool {
+	repository := filepath.Join(directory, ".git")
+	if _, err := os.Lstat(repository); err == nil {
+		directory = repository
+	}
 	for above := filepath.Dir(directory); above != directory; directory, above = above, filepath.Dir(above) {
 		name := filepath.Base(directory)
 		other := strings.ToUpper(name)

@@ -24,6 +24,16 @@ func TestCaseOfFileSystemIsFound(t *testing.T) {
 	assert.Equal(t, err == nil, p.FoldsCase)
 }
 
+// A second link to the repository's file makes the directory look like the mount point of such a file system.
+func TestCaseOfMountedFileSystemIsFound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	gittest.Run(t, project(t), "worktree", "add", "--detach", dir)
+	_ = os.Link(filepath.Join(dir, ".git"), filepath.Join(dir, ".GIT")) // it exists if the file system is one
+	p, err := (&git.Finder{Directory: dir}).Find(t.Context())
+	require.NoError(t, err)
+	assert.True(t, p.FoldsCase)
+}
+
 // countingGit makes calls of git count, and returns how many of a command there were.
 func countingGit(t *testing.T) func(command string) int {
 	t.Helper()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -210,6 +211,24 @@ func (s *Store) Adopt(ctx context.Context, kind string) (adopted []Activity, err
 		}
 	}
 	return adopted, err
+}
+
+// AwaitOwners returns when the owners of all activities of a kind that are not done are known to live or to be gone, for a caller that adopts
+// them once. The proof is that of [Store.Acquire].
+func (s *Store) AwaitOwners(ctx context.Context, kind string) error {
+	err := s.untilProven(ctx, func() error {
+		return s.do(ctx, func(ctx context.Context, w *writer) error { return w.checkOwners(ctx, kind) })
+	})
+	if _, lives := errors.AsType[*InUseError](err); lives {
+		return ctx.Err()
+	}
+	return err
+}
+
+// checkOwners fails with an [*InUseError] if the owners of unfinished activities of a kind are not all gone.
+func (w *writer) checkOwners(ctx context.Context, kind string) error {
+	owners, err := w.ownersIn(ctx, "SELECT DISTINCT owner FROM activity WHERE kind = ? AND NOT done AND owner IS NOT NULL AND owner <> ?", kind, w.self.key)
+	return cmp.Or(err, w.checkGone(owners))
 }
 
 // adopt makes this process the owner of an activity. It fails with [ErrLost] if another process writes it.

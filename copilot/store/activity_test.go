@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -114,6 +115,39 @@ func TestActivitiesAreListedNewestFirst(t *testing.T) {
 	assert.Equal(t, []string{"1", "3", "2"}, ids)
 	assert.Contains(t, plan(t, directory, "SELECT id FROM activity WHERE kind = 'test' ORDER BY created DESC, key DESC LIMIT 3"),
 		"USING INDEX activity_created")
+}
+
+// A process that looks once adopts what a silent owner left, and does not wait for a living one.
+func TestSilentOwnersOfActivitiesAreAwaited(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		rare := func(o *store.Options) { o.Heartbeat = time.Hour }
+		begin(t, open(t, directory, rare), "silent")
+		silent := func() { // with a heartbeat of another machine, long ago
+			change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = ?", time.Now().Add(-time.Hour).UnixMilli())
+		}
+		silent()
+		s := open(t, directory)
+		began := time.Now()
+		require.NoError(t, s.AwaitOwners(t.Context(), "other"))
+		require.Zero(t, time.Since(began), "it has no activities")
+		require.NoError(t, s.AwaitOwners(t.Context(), "test"))
+		require.Equal(t, 10*time.Second, time.Since(began))
+		adopted, err := s.Adopt(t.Context(), "test")
+		require.NoError(t, err)
+		require.Len(t, adopted, 1)
+
+		begin(t, open(t, directory, func(o *store.Options) { o.Heartbeat = 3 * time.Second }), "living")
+		silent()
+		s = open(t, directory)
+		began = time.Now()
+		require.NoError(t, s.AwaitOwners(t.Context(), "test"))
+		require.LessOrEqual(t, time.Since(began), 4*time.Second, "its next heartbeat proves that it lives")
+		begin(t, s, "own")
+		began = time.Now()
+		require.NoError(t, s.AwaitOwners(t.Context(), "test"))
+		require.Zero(t, time.Since(began))
+	})
 }
 
 func TestActivitiesOfDeadOwnersAreAdopted(t *testing.T) {

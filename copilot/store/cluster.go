@@ -1,13 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
-	"time"
 )
 
 // Cluster connects a store with those of other machines, through a log that orders the changes of all. Its methods may be
@@ -136,8 +136,19 @@ func (w *writer) reportChanges() {
 
 // Join makes the store a part of a cluster: everything that it has becomes a change that the log lacks, unless it was a part
 // before. It returns the newest sequence of the log that is applied. It fails if the store belongs to another cluster, was that of
-// another node, or is used by a process that is not a node.
+// another node, or is used by a process that is not a node; the proof that it is gone may take five heartbeats.
 func (s *Store) Join(ctx context.Context, name, node string) (applied uint64, err error) {
+	err = s.untilProven(ctx, func() (err error) {
+		applied, err = s.joinOnce(ctx, name, node)
+		return err
+	})
+	if held, inUse := errors.AsType[*InUseError](err); inUse {
+		err = fmt.Errorf("process %d works with the data directory and without the cluster: stop it first", held.PID)
+	}
+	return applied, err
+}
+
+func (s *Store) joinOnce(ctx context.Context, name, node string) (applied uint64, err error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) (applied uint64, err error) {
 		err = w.db.transaction(ctx, func() (err error) {
 			applied, err = w.join(ctx, name, node)
@@ -201,15 +212,10 @@ func (w *writer) isBehind(ctx context.Context) (bool, error) {
 	return applied < w.applied, err
 }
 
-// checkAlone fails if another process, which is not a node, holds sessions or activities of the file.
+// checkAlone fails with an [*InUseError] if another process, which is not a node, holds sessions or activities of the file.
 func (w *writer) checkAlone(ctx context.Context) error {
 	owners, err := w.owners(ctx)
-	for _, o := range owners {
-		if !w.isOwnerGone(o, time.Now()) {
-			return fmt.Errorf("process %d works with the data directory and without the cluster: stop it first", o.pid)
-		}
-	}
-	return err
+	return cmp.Or(err, w.checkGone(owners))
 }
 
 // changeHeld counts a change of everything that this process holds, within a transaction.

@@ -2,9 +2,11 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +55,18 @@ func TestFileOfANodeIsOnlyReadOutsideItsCluster(t *testing.T) {
 	require.Empty(t, name)
 }
 
+func TestDirectoryOfASilentProcessJoinsACluster(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
+		create(t, s, "a")
+		change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = ?", time.Now().Add(-time.Minute).UnixMilli())
+		n := open(t, directory, node)
+		_, err := n.Join(t.Context(), "team", "node-1")
+		require.NoError(t, err)
+	})
+}
+
 func TestDamagedEntriesAreLoggedAsAGap(t *testing.T) {
 	directory := t.TempDir()
 	alone := func(o *store.Options) { o.Cluster = cutOff{} }
@@ -75,6 +89,25 @@ func TestDamagedEntriesAreLoggedAsAGap(t *testing.T) {
 		after, more = c.Last, c.More
 	}
 	require.Equal(t, []store.Entry{entry(1), {Number: 2}, entry(3)}, entries)
+}
+
+func TestSessionsOfOtherProcessesAreNotThoseOfOtherNodes(t *testing.T) {
+	directory := t.TempDir()
+	alone := func(o *store.Options) { o.Cluster = cutOff{} }
+	s, process := open(t, directory, alone), open(t, directory, alone)
+	_, err := s.Join(t.Context(), "team", "node-1")
+	require.NoError(t, err)
+	create(t, process, "process")
+	create(t, s, "own")
+	claim := store.Change{Subject: "session/node", Node: "node-2", Process: "p", Owner: &store.Owner{Key: 7, PID: 1}, Epoch: 1, Claim: true, Session: &store.Session{ID: "node"}}
+	_, err = s.Apply(t.Context(), []store.Logged{{Change: claim, Sequence: 1}}, true)
+	require.NoError(t, err)
+	for want, list := range map[string]func(context.Context) ([]store.Session, error){"process": s.HeldByOthers, "node": s.HeldByNodes} {
+		held, err := list(t.Context())
+		require.NoError(t, err)
+		require.Len(t, held, 1)
+		require.Equal(t, want, held[0].ID)
+	}
 }
 
 func TestSessionIsLostOnceToTheMessagesOfAnotherNode(t *testing.T) {

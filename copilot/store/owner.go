@@ -332,12 +332,30 @@ func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 
 // owners returns the owners of sessions and activities. Of one that has not registered, only the key is known.
 func (w *writer) owners(ctx context.Context) ([]owner, error) {
+	return w.ownersIn(ctx, "SELECT owner FROM session WHERE owner IS NOT NULL UNION SELECT owner FROM activity WHERE owner IS NOT NULL")
+}
+
+// ownersIn returns the owners whose keys a query yields.
+func (w *writer) ownersIn(ctx context.Context, held string, args ...any) ([]owner, error) {
 	return collect(ctx, w.db, func(row scanner) (o owner, err error) {
 		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)
 		return o, err
 	}, `SELECT held.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0) FROM
-		(SELECT owner FROM session WHERE owner IS NOT NULL UNION SELECT owner FROM activity WHERE owner IS NOT NULL) held
-		LEFT JOIN owner ON owner.key = held.owner`)
+		(`+held+`) held LEFT JOIN owner ON owner.key = held.owner`, args...)
+}
+
+// checkGone fails with an [*InUseError] if owners are not all provably gone. It names one that looks gone, if there is one.
+func (w *writer) checkGone(owners []owner) (err error) {
+	for _, o := range owners {
+		if w.isOwnerGone(o, time.Now()) {
+			continue
+		}
+		held := w.inUse("", o)
+		if err == nil || held.doubtful {
+			err = held
+		}
+	}
+	return err
 }
 
 // goneOwners returns the keys of owners that are gone, as a JSON list.

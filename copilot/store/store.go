@@ -23,7 +23,7 @@ type Options struct {
 	MaxBytes  int64         // maximum size of the file; default unlimited
 	MaxEntry  int           // maximum size of an entry or a text, in bytes; default [MaxEntry]
 	Busy      time.Duration // how long to wait for locks of other processes; default 5 s
-	Heartbeat time.Duration // interval of heartbeats, default 2 s; an owner that misses five is gone
+	Heartbeat time.Duration // interval of heartbeats, default 2 s; see [Store.Acquire]
 	Log       *slog.Logger  // default: no log
 	Cluster   Cluster       // nil: none
 }
