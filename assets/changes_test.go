@@ -161,6 +161,8 @@ func restoresRun(t page) {
 	b.WaitText(id("changes-undo"), "Restored 2 files")
 	b.Click(id("undo"))
 	b.WaitText(id("notice"), "Undo: brought back 2 files")
+	b.WaitGone(id("undo"))
+	b.Wait(`document.activeElement.dataset.testid === "changes-scope"`)
 	assert.Equal(t, "none", content(t.T, dir, "old.txt"))
 	assert.Equal(t, "new\nmore\n", content(t.T, dir, "new.txt"))
 	b.Press(kb.Escape)

@@ -1,6 +1,6 @@
 // The panel of what the agent changed in a session or a run: review, revert, undo, restore.
 
-import { h, setChildren, setText } from "../dom.js";
+import { h, keepFocus, setChildren, setText } from "../dom.js";
 import { ChangesModel, countFiles, isSmall, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
 import { sessionAddress } from "../route.js";
 import { isCapable } from "../store.js";
@@ -199,7 +199,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
   };
   const updateUndo = () => {
     const last = model.whole?.undo;
-    undo.hidden = !last;
+    keepFocus(undo, () => void (undo.hidden = !last), () => scope.focus());
     if (last) setText(undoLabel, undoText(last, Date.now()));
     if (undo.dataset.id !== (last?.id ?? "")) undoProblem.replaceChildren();
     undo.dataset.id = last?.id ?? "";
