@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -25,20 +26,12 @@ type JobRequest struct {
 	Key       string // random text of the caller for this start, or ""
 }
 
-// id returns the id of the job to start.
-func (r JobRequest) id() string {
-	if r.Key == "" {
-		return uuid.NewString()
-	}
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("start "+r.Key)).String()
-}
-
 // StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. If a job was started with the
 // key, it returns that one: a caller repeats a start that may have been lost. Errors:
 // [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], kind [fault.Unavailable] if the portal is stopping or cannot store the job.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
-	id := r.id()
+	id := activity.NewID("start", r.Key)
 	j, err := h.startJob(ctx, r, h.options.Book, id, "", nil)
 	if errors.Is(err, store.ErrExists) {
 		return h.Job(ctx, id)
@@ -181,30 +174,31 @@ func (h *Host) nextContinuation(ctx context.Context, id string) (string, error) 
 // Repeat starts a job like another one, running or ended: with its name, directory, input and book. Errors: [ErrJobNotFound] and those
 // of StartJob.
 func (h *Host) Repeat(ctx context.Context, id string) (*Job, error) {
-	old, err := h.Job(ctx, id)
+	info, b, err := h.infoWithBook(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	b, err := h.bookOf(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	info := old.Info()
 	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, uuid.NewString(), "", nil)
 }
 
 // Chart returns the flow chart of a job, from its own book. Errors: [ErrJobNotFound], kind [fault.Invalid] if this portal can no
 // longer read the book.
 func (h *Host) Chart(ctx context.Context, id string) ([]book.Node, error) {
+	info, b, err := h.infoWithBook(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return b.Chart(info.Name), nil
+}
+
+// infoWithBook returns a job and its own book.
+func (h *Host) infoWithBook(ctx context.Context, id string) (info JobInfo, b *book.Book, err error) {
 	j, err := h.Job(ctx, id)
 	if err != nil {
-		return nil, err
+		return info, nil, err
 	}
-	b, err := h.bookOf(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return b.Chart(j.Info().Name), nil
+	b, err = h.bookOf(ctx, id)
+	return j.Info(), b, err
 }
 
 // bookOf returns the book that a job was started from.

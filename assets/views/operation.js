@@ -36,7 +36,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   let loadProblem = "";
   let timer = 0;
   let loads = 0; // so far
-  let isGone = false; // the operation no longer exists
+  let isMissing = false; // the operation no longer exists
 
   const load = async () => {
     clearTimeout(timer);
@@ -50,7 +50,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
       if (mine !== loads) return;
       loadProblem = messageOf(error);
     }
-    if (isOpen(node.dataset.state ?? "pending") && !(isGone && loadProblem)) timer = window.setTimeout(load, REFRESH);
+    if (isOpen(node.dataset.state ?? "pending") && !(isMissing && loadProblem)) timer = window.setTimeout(load, REFRESH);
     onChange();
   };
   /** @param {Operation} operation */
@@ -93,7 +93,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
     onState(state, reason) {
       connectionNote = state === "lost" ? "Connection lost. Reconnecting…" : reason;
       if (state === "open") void load();
-      if (reason === GONE) isGone = true;
+      if (reason === GONE) isMissing = true;
       onChange();
     },
   });

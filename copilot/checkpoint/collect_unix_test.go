@@ -62,14 +62,21 @@ func collectAgain(t *testing.T, root string) {
 	}
 }
 
-func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
-	dir, root := t.TempDir(), t.TempDir()
-	stores, s := openIn(t, root, dir)
+// collecting starts a collection that takes a minute, with two checkpoints, and returns the directory of its program.
+func collecting(t *testing.T, root string, s *checkpoint.Store) (fake string) {
+	t.Helper()
 	take(t, s, "1")
-	fake := slowCollection(t, 60)
+	fake = slowCollection(t, 60)
 	collectAgain(t, root)
 	take(t, s, "2")
 	awaitCollection(t, fake)
+	return fake
+}
+
+func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores, s := openIn(t, root, dir)
+	fake := collecting(t, root, s)
 	remove(t, fake, "busy")
 	start := time.Now()
 	take(t, s, "3") // and starts the collection anew
@@ -85,11 +92,7 @@ func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
 func TestCollectionEndsForOtherProcesses(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	_, s := openIn(t, root, dir)
-	take(t, s, "1")
-	fake := slowCollection(t, 60)
-	collectAgain(t, root)
-	take(t, s, "2")
-	awaitCollection(t, fake)
+	collecting(t, root, s)
 	_, other := openIn(t, root, dir) // as another process
 	start := time.Now()
 	assert.Len(t, listOf(t, other, session), 2)
@@ -103,11 +106,7 @@ func TestCollectionThatTakesTooLongIsTriedAgainLater(t *testing.T) {
 	t.Cleanup(stores.Close)
 	s, err := stores.Of(dir)
 	require.NoError(t, err)
-	take(t, s, "1")
-	fake := slowCollection(t, 60)
-	collectAgain(t, root)
-	take(t, s, "2")
-	awaitCollection(t, fake)
+	fake := collecting(t, root, s)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "takes too long") }, waitTime, tick)
 	require.Eventually(t, func() bool { return !isLocked(t, root) }, waitTime, tick)
 	remove(t, fake, "busy")

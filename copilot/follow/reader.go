@@ -121,7 +121,7 @@ func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 				waiting = idle.restart(r.Idle())
 			}
 			b, err := r.read(ctx, waiting)
-			if r.retries(ctx, err) {
+			if !errors.Is(err, io.EOF) && retries(ctx, r.Retry, err) {
 				continue
 			}
 			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
@@ -133,11 +133,11 @@ func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 }
 
 // retries waits if there is another attempt after an error.
-func (r *Reader[E]) retries(ctx context.Context, err error) bool {
-	if r.Retry == nil || err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
+func retries(ctx context.Context, retry func(error) time.Duration, err error) bool {
+	if retry == nil || err == nil || ctx.Err() != nil {
 		return false
 	}
-	pause := r.Retry(err)
+	pause := retry(err)
 	PauseUntil(ctx, time.Now().Add(pause))
 	return pause > 0
 }
@@ -145,15 +145,9 @@ func (r *Reader[E]) retries(ctx context.Context, err error) bool {
 // Retried returns what read returns, which is called again after the pause that retry returns for an error, as in [Reader.Retry].
 func Retried[T any](ctx context.Context, retry func(error) time.Duration, read func() (T, error)) (T, error) {
 	for {
-		v, err := read()
-		if err == nil || ctx.Err() != nil {
+		if v, err := read(); !retries(ctx, retry, err) {
 			return v, err
 		}
-		pause := retry(err)
-		if pause <= 0 {
-			return v, err
-		}
-		PauseUntil(ctx, time.Now().Add(pause))
 	}
 }
 

@@ -139,9 +139,9 @@ func (d *database) check(ctx context.Context) error {
 	return d.options.describe(Corrupt, errors.New(found))
 }
 
-// rebuildIndex makes the index of texts anew.
+// rebuildIndex rebuilds the index of texts from the texts.
 func (d *database) rebuildIndex(ctx context.Context) error {
-	d.options.Log.Warn("the index of texts is damaged; it is made anew")
+	d.options.Log.Warn("the index of texts is damaged; it is rebuilt")
 	_, err := d.exec(ctx, "INSERT INTO word (word) VALUES ('rebuild')")
 	return err
 }

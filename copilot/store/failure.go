@@ -51,7 +51,7 @@ func (o Options) failure(err error) error {
 	return err
 }
 
-// isIndexDamage reports whether an error is about the index of texts, which can be made anew.
+// isIndexDamage reports whether an error is about the index of texts, which can be rebuilt.
 func isIndexDamage(err error) bool {
 	from, ok := errors.AsType[*sqlite.Error](err)
 	return ok && from.Code() == sqlite3.SQLITE_CORRUPT_VTAB

@@ -54,10 +54,9 @@ func (s *Store) lateAfter() time.Duration { return 5 * s.options.Heartbeat }
 // suspended.
 func (w *writer) look(o owner, now time.Time) heartbeatSeen {
 	seen, known := w.seen[o.key]
-	switch {
-	case known && seen.beat == o.beat:
+	if known && seen.beat == o.beat {
 		seen.silent += min(now.Sub(seen.at), w.options.Heartbeat)
-	default:
+	} else {
 		seen = heartbeatSeen{beat: o.beat, moved: known}
 	}
 	seen.at = now

@@ -148,7 +148,7 @@ func damageIndex(t *testing.T, directory string) {
 	change(t, directory, "UPDATE word_data SET block = zeroblob(length(block)) WHERE id > 10")
 }
 
-func TestDamagedIndexIsMadeAnew(t *testing.T) {
+func TestDamagedIndexIsRebuilt(t *testing.T) {
 	for name, use := range map[string]func(*store.Store, *store.Lease) error{
 		"by the next search": func(s *store.Store, _ *store.Lease) error {
 			_, err := s.Search(t.Context(), "words", 10)

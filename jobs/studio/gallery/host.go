@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
@@ -170,14 +168,6 @@ type CreateRequest struct {
 	Key  string // random text of the caller for this request, or ""
 }
 
-// id returns the id of the interface to create.
-func (r CreateRequest) id() string {
-	if r.Key == "" {
-		return uuid.NewString()
-	}
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("create "+r.Key)).String()
-}
-
 // Create creates an interface. It exists at once; its first version follows. If an interface was created with the key, Create returns
 // that one: a caller repeats a request that may have been lost. Errors: kind [fault.Invalid] for an invalid description, with its faults.
 func (h *Host) Create(ctx context.Context, r CreateRequest) (Item, error) {
@@ -189,7 +179,7 @@ func (h *Host) Create(ctx context.Context, r CreateRequest) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{ID: r.id(), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
+	i := Item{ID: activity.NewID("create", r.Key), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
 	for range s.Operations() {
 		i.Endpoints++
 	}
