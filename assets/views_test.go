@@ -377,6 +377,33 @@ func startsNothingTwice(t page) {
 		return seen;`))
 }
 
+func looksForFilesAfterEachRun(t page) {
+	assert.Equal(t, []string{"a", "", "a"}, t.inDocument(alone+`
+		const { filesSection } = await import("/views/side.js");
+		const session = { id: "s", directory: "/", files: { a: {} }, run: "", runs: { one: {} } };
+		const responses = [];
+		answers["portal.files.missing"] = () => new Promise((resolve) => responses.push((...paths) => resolve({ paths })));
+		const section = filesSection(session, rpc, (path) => path);
+		const listed = async () => {
+			await settled();
+			return section.node.hidden ? "" : section.node.querySelector("li").title;
+		};
+		responses[0]();
+		const seen = [await listed()];
+		session.runs.two = {}; // it has begun and ended
+		section.check();
+		responses[1]("a");
+		seen.push(await listed());
+		session.runs.three = {};
+		section.check();
+		session.runs.four = {};
+		section.check();
+		responses[3]();
+		responses[2]("a"); // late
+		seen.push(await listed());
+		return seen;`))
+}
+
 func copiesWholeFileOrNothing(t page) {
 	assert.Equal(t, []string{"Copied", "one\r\ntwo", "Copied", "one\r\ntwo\r\n", "Not copied", "A line is too long to be shown, so the file cannot be copied."}, t.inDocument(alone+`
 		const { filePanel } = await import("/views/file.js");
@@ -419,6 +446,7 @@ func TestViews(t *testing.T) {
 		"keeps the row of an operation":               keepsRowOfOperation,
 		"keeps the text of forms":                     keepsTextOfForms,
 		"copies a whole file or nothing":              copiesWholeFileOrNothing,
+		"looks for files after each run":              looksForFilesAfterEachRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

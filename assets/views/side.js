@@ -250,7 +250,7 @@ function planSection(session) {
 }
 
 /** @param {Session} session @param {import("./conversation.js").Rpc} rpc @param {(path: string) => string} href */
-function filesSection(session, rpc, href) {
+export function filesSection(session, rpc, href) {
   const list = h("ul", { class: "files" });
   const node = section("Changed files", "side-files", list);
   /** Files that were removed again. @type {Set<string>} */
@@ -266,10 +266,12 @@ function filesSection(session, rpc, href) {
   /** Checks which files still exist, after changes and after runs. */
   const check = async () => {
     const paths = Object.keys(session.files).slice(0, 1000);
-    const state = `${session.run} ${paths.length}`;
+    const runs = Object.keys(session.runs).length; // a short one may begin and end between two calls
+    const state = `${runs} ${session.run} ${paths.length}`;
     if (paths.length === 0 || state === checked) return;
     checked = state;
     const result = await rpc.call("portal.files.missing", { session_id: session.id, paths }).catch(() => undefined);
+    if (state !== checked) return; // a later call tells more
     if (!result) return void (checked = ""); // no connection: try again later
     missing = new Set(result.paths);
     update();

@@ -144,7 +144,7 @@ func TestSessionThatCannotBeStoredKeepsNoOtherFromIt(t *testing.T) {
 	}
 	require.ErrorContains(t, s.Flush(t.Context()), "session bad")
 	same(t, all(t, s, "good"), 1, 10)
-	require.True(t, s.Failing())
+	require.Eventually(t, s.Failing, 10*time.Second, time.Millisecond, "the next group of the writer fails, too")
 	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM owner WHERE beat > 0") == 1 }, 10*time.Second, 5*time.Millisecond)
 	require.NoError(t, good.Release(t.Context()))
 	change(t, directory, "DROP TRIGGER refuse")
