@@ -10,6 +10,8 @@ SOAK_REPORT ?= $(CURDIR)/spec/reliability.md
 GO       ?= go
 LINT     := .tools/golangci-lint
 LINT_AT  := v2.15.0
+SUM      := .tools/gotestsum
+SUM_AT   := v1.13.0
 TSC      := .tools/typescript
 TSC_AT   := 5.9.3
 AXE      := .tools/axe
@@ -52,7 +54,13 @@ export GORACE := atexit_sleep_ms=0
 AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # make check runs go vet, so the tests need not run it again.
-TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
+TEST_FLAGS := $(TAGS) $(RACE) -vet=off -shuffle=on
+TEST       := $(GO) test $(TEST_FLAGS)
+
+# A failed test runs once more, because drivers of real programs fail by chance, too. It is reported either way. After a data race or many
+# failures nothing runs again. RERUNS=0 is strict.
+RERUNS ?= 1
+FLAKY  := .tools/flaky
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats cluster presets soak endurance fuzz bench screenshots dist vendor clean cli
@@ -72,13 +80,16 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
+test: deps build $(SUM)-$(SUM_AT) axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
-	run packages .ci/test.sh $(TEST) -p $(AT_ONCE) -timeout 60m ./server ./assets ./...; \
+	rm -f $(FLAKY); \
+	run packages $(SUM) --format standard-quiet --hide-summary skipped --rerun-fails=$(RERUNS) --rerun-fails-max-failures=5 \
+		--rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY) --packages="./server ./assets ./..." -- $(TEST_FLAGS) -p $(AT_ONCE) -timeout 60m; \
+	[ ! -s $(FLAKY) ] || { echo "These tests failed at first. Each is a fault to mend, of the test or of the portal:"; cat $(FLAKY); }; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
@@ -101,6 +112,10 @@ check: lint types vendored ## check format, vet, lint, types of the page, tidine
 lint: $(LINT)-$(LINT_AT)
 	$(LINT) fmt --diff
 	$(LINT) run --allow-parallel-runners ./...
+
+$(SUM)-$(SUM_AT):
+	@echo "getting gotestsum $(SUM_AT)"
+	@mkdir -p $(@D) && GOBIN="$(abspath $(@D))" $(GO) install gotest.tools/gotestsum@$(SUM_AT) && touch $@
 
 $(LINT)-$(LINT_AT):
 	@echo "getting golangci-lint $(LINT_AT)"
