@@ -146,8 +146,9 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 	return result, err
 }
 
-// storedTime limits how long the answer to another process waits for the store, so that the caller can read what it has changed.
-const storedTime = time.Second
+// storedTime limits how long the answer to another process waits for the store, so that the caller can read what it has changed, and how
+// long the caller waits to read it.
+const storedTime = 5 * time.Second
 
 // awaitStored stores what has happened so far, so that other processes can read it, or gives up after a while.
 func (s *Session) awaitStored(ctx context.Context) {
@@ -188,7 +189,7 @@ func (s *Session) holder(ctx context.Context) string {
 	if isCurrent {
 		return ""
 	}
-	s.refreshOwner(ctx)
+	s.refreshOwner(ctx, readTime)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.machine.State() != session.Elsewhere {
@@ -208,7 +209,7 @@ func (s *Session) call(ctx context.Context, holder, name string, limit time.Dura
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.host.processes.Call(limited, holder, "/sessions/"+s.id+"/"+name, params, result)
-	s.refreshOwner(ctx)
+	s.refreshOwner(ctx, storedTime) // the caller must see its own change, although the follower reads the session, too
 	s.host.remoteFollower.pollNow(s)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fault.Errorf(fault.Timeout, "process %d, which holds the session, does not answer: end it, or wait", s.Info().Owner)

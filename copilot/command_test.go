@@ -134,6 +134,22 @@ func TestSessionIsChangedFromEveryProcess(t *testing.T) {
 	assert.Equal(t, plot(t, here), plot(t, b.session(here.ID())))
 }
 
+func TestCallerSeesItsOwnChangeWhileOthersReadTheSession(t *testing.T) {
+	h := connected(t)
+	a, b := h.connectedPortal(copilot.Options{}), h.connectedPortal(copilot.Options{})
+	defer a.stop()
+	defer b.stop()
+	here := a.start()
+	there := b.stored(here.ID())
+	release := there.UseStorage()
+	go func() {
+		a.eventually(func() bool { return here.Info().Title == "mine" }, "the holder has changed it")
+		time.AfterFunc(300*time.Millisecond, release)
+	}()
+	require.NoError(t, there.Rename(t.Context(), "mine"))
+	assert.Equal(t, "mine", there.Info().Title)
+}
+
 // The session is idle when another process begins to use it.
 func TestSessionThatWasIdleIsChangedInItsHolder(t *testing.T) {
 	h := connected(t)

@@ -19,6 +19,12 @@ func (s *Session) AppendUnstored(b event.Body) {
 // Restored returns a session for a head of the store.
 func (h *Host) Restored(head store.Session) (*Session, error) { return h.restore(head) }
 
+// UseStorage keeps the storage of a session in use until release is called.
+func (s *Session) UseStorage() (release func()) {
+	s.storage.mu.Lock()
+	return s.storage.mu.Unlock
+}
+
 // SyncFromStore updates a suspended session from a head of the store.
 func (s *Session) SyncFromStore(ctx context.Context, head store.Session) error {
 	s.storage.mu.Lock()

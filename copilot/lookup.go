@@ -84,7 +84,7 @@ func (s *Session) markUsed() bool {
 
 // refreshSuspended updates an inactive session from the store; false if it was evicted.
 func (h *Host) refreshSuspended(ctx context.Context, s *Session) bool {
-	s.refreshOwner(ctx)
+	s.refreshOwner(ctx, readTime)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[s.id] == s

@@ -124,7 +124,7 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 		}
 	}
 	if s.MovesBetweenNodes() {
-		s.refreshOwner(ctx)
+		s.refreshOwner(ctx, readTime)
 	}
 	if s.IsEvicted() {
 		return 0, io.EOF
@@ -146,7 +146,7 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 // session over.
 func (s *Session) IsEvicted() bool {
 	lost := false
-	if s.tryLockStorage() { // held while a loss is handled
+	if s.tryLockStorage(readTime) { // held while a loss is handled
 		lost = s.storage.lease != nil && s.storage.lease.IsLost()
 		s.storage.mu.Unlock()
 	}
@@ -227,7 +227,7 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	_ = s.host.options.Store.CatchUp(ctx)
-	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
+	for s.refreshOwner(ctx, readTime); !s.hasPosition(p); s.refreshOwner(ctx, readTime) {
 		if !pause(ctx, catchUpEvery) {
 			return
 		}

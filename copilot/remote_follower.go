@@ -143,7 +143,7 @@ func (f *remoteFollower) due(now time.Time) (list []*Session) {
 // refresh updates a session, or no longer follows it.
 func (f *remoteFollower) refresh(ctx context.Context, s *Session, now time.Time) {
 	before := s.record.Last()
-	follows := !s.isUnused() && s.refreshOwner(ctx)
+	follows := !s.isUnused() && s.refreshOwner(ctx, readTime)
 	f.mu.Lock()
 	if x := f.followed[s]; follows {
 		if s.record.Last() != before {

@@ -326,9 +326,10 @@ func (s *Session) endInactiveRecord() {
 	}
 }
 
-// refreshOwner updates an inactive session from the store, and reports whether another process holds it.
-func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
-	if !s.tryLockStorage() {
+// refreshOwner updates an inactive session from the store, unless others read or write it for longer than patience, and reports whether
+// another process holds it, as far as is known.
+func (s *Session) refreshOwner(ctx context.Context, patience time.Duration) (elsewhere bool) {
+	if !s.tryLockStorage(patience) {
 		return true // its lease is being acquired, or it is being written
 	}
 	defer s.storage.mu.Unlock()
@@ -341,7 +342,7 @@ func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 	}
 	if err != nil {
 		s.evictRecord(err)
-		return false
+		return s.isLoadedSuspended() // then another attempt may succeed
 	}
 	return head.Owner != 0
 }
@@ -349,10 +350,10 @@ func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 // readTime is how long others may take to read the session from the store.
 const readTime = 100 * time.Millisecond
 
-// tryLockStorage acquires the storage's lock unless it is held for long.
-func (s *Session) tryLockStorage() bool {
+// tryLockStorage acquires the storage's lock unless it is held for longer than patience.
+func (s *Session) tryLockStorage(patience time.Duration) bool {
 	for began := time.Now(); !s.storage.mu.TryLock(); <-time.After(time.Millisecond) {
-		if time.Since(began) > readTime {
+		if time.Since(began) > patience {
 			return false
 		}
 	}

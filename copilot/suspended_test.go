@@ -214,6 +214,23 @@ func TestSessionThatIsLoadedAgainKeepsItsServersAndWatchers(t *testing.T) {
 	}
 }
 
+func TestSessionIsFollowedAfterAFailedRead(t *testing.T) {
+	atHome(t, "of the store that its holder writes", func(h *home) {
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		s := a.start()
+		settle()
+		there := b.session(s.ID())
+		h.change("ALTER TABLE session RENAME TO unreadable")
+		settle()
+		h.change("ALTER TABLE unreadable RENAME TO session")
+		prompt(h.t, s, "first")
+		time.Sleep(5 * time.Second) // the holder's writes may have failed, too
+		assert.Contains(h.t, plot(h.t, there), "says: first")
+	})
+}
+
 func TestSessionThatIsTakenOverWhileItIsReopenedStaysInactive(t *testing.T) {
 	atHome(t, "until its next use", func(h *home) {
 		t := h.t
