@@ -463,6 +463,7 @@ func TestCheckpointsOutliveLostDatabase(t *testing.T) {
 	for name, missing := range map[string]time.Duration{"is replaced": 0, "has been replaced": 72 * time.Hour} {
 		atHome(t, name, func(h *home) {
 			t := h.t
+			h.options.Heartbeat = time.Hour // days have few
 			root := filepath.Join(h.directory, "checkpoints")
 			o := copilot.Options{Checkpoints: checkpoint.New(checkpoint.Options{Root: root, Missing: missing}), Policy: permission.Policy{permission.Write: permission.Allow}}
 			defer o.Checkpoints.Close()
