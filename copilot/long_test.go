@@ -3,7 +3,6 @@ package copilot_test
 import (
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,7 +26,7 @@ func TestReadingStoredTextIsLinear(t *testing.T) {
 		p := h.portal()
 		s := p.start()
 		prompt(t, s, "first")
-		require.Eventually(t, func() bool { return s.Info().State == copilot.StateIdle }, time.Minute, time.Millisecond)
+		p.eventually(func() bool { return s.Info().State == copilot.StateIdle && p.host.Flushed(s.ID()) }, "the run is stored")
 		p.stop()
 		p = h.portal()
 		defer p.stop()

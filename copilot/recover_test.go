@@ -19,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // leftWithAQuestion returns a session of a killed portal, held by the next one.
@@ -266,7 +267,10 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 	p := h.portal()
 	s, x, o := p.start(), p.start(), p.start()
 	prompt(t, s, "first")
-	settle()
+	p.awaitPlot(s, "completed")
+	for _, each := range []*copilot.Session{s, x, o} {
+		p.eventually(func() bool { return p.host.Flushed(each.ID()) }, "it is stored")
+	}
 	p.stop()
 	p = h.portalWith(copilot.Options{MaxClosed: 1})
 	s = p.session(s.ID())
@@ -281,7 +285,9 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 	}()
 	_, err := s.Prompt(event.Prompt{Text: "second"})
 	<-done
-	settle()
+	if err == nil {
+		p.eventually(func() bool { return p.host.Flushed(s.ID()) }, "it is stored")
+	}
 	p.stop()
 	p = h.portal()
 	defer p.stop()
@@ -324,9 +330,9 @@ func TestStopIsFastWhileFileIsLocked(t *testing.T) {
 		p.start()
 	}
 	time.Sleep(3 * time.Second)
-	began := time.Now()
+	began := testclock.Now()
 	p.host.Close(context.Background())
-	assert.Less(t, time.Since(began), 4*time.Second)
+	assert.Less(t, began.Elapsed(), 4*time.Second)
 }
 
 // background is a question of an agent that works on its own, between runs.
