@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // A site serves one function to all who connect.
 type site struct {

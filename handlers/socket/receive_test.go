@@ -72,17 +72,20 @@ func TestDiscardStillDetectsClose(t *testing.T) {
 }
 
 func TestPingsKeepAQuietClient(t *testing.T) {
-	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: time.Second}, echo)
-	c := s.dial()
-	pings, pong := 0, c.PingHandler()
-	c.SetPingHandler(func(text string) error {
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-		if pings++; pings == 150 { // three times as long as it may be silent
-			c.say("still here")
+	synctest.Test(t, func(t *testing.T) {
+		c := piped(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: time.Second}, echo)
+		for range 150 { // three times as long as it may be silent
+			var heard [2]byte
+			_, err := io.ReadFull(c, heard[:])
+			require.NoError(t, err)
+			require.Equal(t, "\x89\x00", string(heard[:]), "a ping")
+			_, err = io.WriteString(c, "\x8a\x80\x00\x00\x00\x00")
+			require.NoError(t, err)
 		}
-		return pong(text)
+		_, err := c.Write(clientFrame(0x81, []byte("still here")))
+		require.NoError(t, err)
+		assert.Equal(t, "still here", rawText(t, c))
 	})
-	assert.Equal(t, "still here", c.hear())
 }
 
 func TestSilentClientIsCutOff(t *testing.T) {
@@ -98,22 +101,22 @@ func TestSilentClientIsCutOff(t *testing.T) {
 }
 
 func TestClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
-	const silence = 100 * time.Millisecond
-	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, func(ctx context.Context, conn *socket.Conn) {
-		pause := time.NewTimer(5 * silence)
-		defer pause.Stop()
-		<-pause.C
-		echo(ctx, conn)
-	})
-	c := s.dial()
-	go func() {
+	synctest.Test(t, func(t *testing.T) {
+		const silence = 100 * time.Millisecond
+		c := piped(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, func(ctx context.Context, conn *socket.Conn) {
+			time.Sleep(5 * silence)
+			echo(ctx, conn)
+		})
+		go func() {
+			for range 3 {
+				_, err := c.Write(clientFrame(0x81, []byte("hello")))
+				assert.NoError(t, err)
+			}
+		}()
 		for range 3 {
-			c.say("hello")
+			assert.Equal(t, "hello", rawText(t, c))
 		}
-	}()
-	for range 3 {
-		assert.Equal(t, "hello", c.hear())
-	}
+	})
 }
 
 func TestClientIsNotSilentWhileItSendsALongMessage(t *testing.T) {

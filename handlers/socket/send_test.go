@@ -79,7 +79,7 @@ func TestSlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 
 func TestSlowClientSlowsNobodyElse(t *testing.T) {
 	slow := make(chan error, 1)
-	s := open(t, socket.Options{WriteTimeout: time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		if text, _ := conn.Receive(ctx); string(text) != "flood" {
 			echo(ctx, conn)
 			return
