@@ -70,7 +70,7 @@ func TestBuiltInJobsRunOnRealAgent(t *testing.T) {
 	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health})
 	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: permission.Everywhere(permission.Allow), Directory: dir})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		h.Close(ctx)
 		sessions.Close(ctx)

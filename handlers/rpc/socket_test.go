@@ -88,7 +88,7 @@ func (p *phone) say(method string, params document) {
 // hear waits for the next frame.
 func (p *phone) hear() (f frame) {
 	p.Helper()
-	require.NoError(p, p.conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(p, p.conn.SetReadDeadline(time.Now().Add(time.Minute)))
 	_, text, err := p.conn.ReadMessage()
 	require.NoError(p, err)
 	require.NoError(p, json.Unmarshal(text, &f))

@@ -109,7 +109,7 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 	go func() { _ = server.Serve(l) }()
 	s.client = &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	s.shut = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		s.work.Close(ctx)
 		s.api.Close(ctx)

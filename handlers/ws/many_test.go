@@ -60,7 +60,7 @@ func TestReconnectingClientsMissNothing(t *testing.T) {
 		contiguous(t, one, 0, last)
 		assert.Equal(t, "complete", one[last].Type)
 	}
-	assert.Eventually(t, func() bool { return s.api.Connections() == 1 }, 10*time.Second, time.Millisecond,
+	assert.Eventually(t, func() bool { return s.api.Connections() == 1 }, time.Minute, time.Millisecond,
 		"the client that does not read delays no other and is still connected")
 	lost(t, stuck, last)
 }
