@@ -63,7 +63,7 @@ func (g *testGallery) create() string {
 // ended waits for the end of a request and returns the interface.
 func (g *testGallery) ended(id string) gallery.Item {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for after := uint64(0); ; {
 		i, err := g.Get(ctx, id)
@@ -304,13 +304,13 @@ func (g *testGallery) untilDeleted(do func(id string) error) {
 			runtime.Gosched()
 		}
 		others.Wait()
-		assert.Zero(g.t, g.Active(), "nothing of it stays in memory")
+		assert.Eventually(g.t, func() bool { return g.Active() == 0 }, time.Minute, time.Millisecond, "nothing of it stays in memory")
 	}
 }
 
 func TestReadersEndWithDeletedInterface(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		g.untilDeleted(func(id string) error {
 			for _, err := range g.Reader(id, 1000).All(ctx) {
