@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -371,7 +372,12 @@ func TestOneTaskOfAllPortalsWorksInSession(t *testing.T) {
 	m.sockets = filepath.Join(m.data, "sockets")
 	defer m.agents.Close()
 	agent := script{"work": reactions(hang)}
-	first, second := m.open(oneTask(plainTask), agent), m.open(oneTask(plainTask), agent)
+	open := func() *portal {
+		st, err := store.Open(t.Context(), store.Options{Directory: m.data}) // in real time, the other portal may take long to write
+		require.NoError(t, err)
+		return m.portal(st, oneTask(plainTask), agent)
+	}
+	first, second := open(), open()
 	defer first.stop()
 	defer second.stop()
 	s := first.session()

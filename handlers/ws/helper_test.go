@@ -98,7 +98,7 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 	s.work = operation.New(set.operation)
 	carrier := ws.Carrier(set.compress, nil)
 	if set.keep > 0 {
-		carrier.SendBuffer = set.keep
+		carrier.SendBuffer, carrier.WriteTimeout = set.keep, 10*time.Minute // or a busy machine cuts off who does not read
 	}
 	sockets := socket.New(carrier)
 	set.api.Operations, set.api.Sockets = s.work, sockets
