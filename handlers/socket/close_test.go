@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -18,7 +19,7 @@ import (
 
 func TestLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 	for range 20 {
-		s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		s := open(t, socket.Options{Linger: patience}, func(ctx context.Context, conn *socket.Conn) {
 			_, err := conn.Receive(ctx)
 			assert.NoError(t, err)
 			assert.NoError(t, conn.Send([]byte("last")))
@@ -80,11 +81,15 @@ func TestClosingClientReceivesTheRest(t *testing.T) {
 }
 
 func TestClosingClientIsClosedSoon(t *testing.T) {
-	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, deaf)
-	c := s.dial()
-	c.bye(websocket.CloseNormalClosure)
-	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
-	s.over()
+	synctest.Test(t, func(t *testing.T) {
+		c, began := piped(t, socket.Options{Linger: 50 * time.Millisecond}, deaf), time.Now()
+		_, err := io.WriteString(c, goodbye)
+		require.NoError(t, err)
+		answer, err := io.ReadAll(c)
+		require.NoError(t, err)
+		assert.Equal(t, "\x88\x02\x03\xe8", string(answer))
+		assert.Equal(t, 50*time.Millisecond, time.Since(began))
+	})
 }
 
 func TestClientThatVanishesIsNoticed(t *testing.T) {

@@ -2,6 +2,7 @@ package socket_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -36,6 +37,7 @@ type site struct {
 func open(tb testing.TB, options socket.Options, run func(context.Context, *socket.Conn)) *site {
 	tb.Helper()
 	before := runtime.NumGoroutine()
+	options.WriteTimeout = cmp.Or(options.WriteTimeout, patience) // a busy machine is no slow client
 	s := &site{Server: socket.New(options), t: tb, ended: make(chan struct{}, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ended := func() { s.ended <- struct{}{} }

@@ -73,18 +73,21 @@ func TestPageOfTheSameOriginConnects(t *testing.T) {
 }
 
 func TestEndOfTheServerClosesAllConnections(t *testing.T) {
-	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{Linger: patience}, func(ctx context.Context, conn *socket.Conn) {
 		if conn.Send([]byte("hello")) == nil {
 			<-ctx.Done()
 			assert.ErrorIs(t, context.Cause(ctx), socket.ErrClosed)
 		}
 	})
-	codes := make(chan int)
+	codes := make(chan int, 20)
 	for range 20 {
 		c := s.dial()
 		require.Equal(t, "hello", c.hear())
 		go flood(c)
-		go func() { codes <- c.end().Code }()
+		go func() {
+			defer c.Close()
+			codes <- c.end().Code
+		}()
 	}
 	require.NoError(t, s.Close(t.Context()))
 	for range 20 {

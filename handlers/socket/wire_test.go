@@ -65,8 +65,11 @@ func piped(t *testing.T, options socket.Options, run func(context.Context, *sock
 	return buffered{near, in}
 }
 
-// ping is a ping of a client.
-const ping = "\x89\x80\x00\x00\x00\x00"
+// ping is a ping of a client, goodbye its close.
+const (
+	ping    = "\x89\x80\x00\x00\x00\x00"
+	goodbye = "\x88\x82\x00\x00\x00\x00\x03\xe8"
+)
 
 // Control frames wait for their turn, and have deadlines of their own.
 func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
@@ -124,7 +127,6 @@ func TestPingMayWaitForItsTurn(t *testing.T) {
 
 // A client that takes a long frame slowly does not keep a closed connection open.
 func TestClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
-	const goodbye = "\x88\x82\x00\x00\x00\x00\x03\xe8"
 	for name, c := range map[string]struct {
 		close func(conn *socket.Conn, client net.Conn)
 		ends  time.Duration
