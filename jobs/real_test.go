@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -67,7 +68,7 @@ func repository(t *testing.T) string {
 
 func TestBuiltInJobsRunOnRealAgent(t *testing.T) {
 	d, dir := driver(t), repository(t)
-	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health})
+	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health, Pool: agent.PoolOptions{StartTimeout: 5 * time.Minute}})
 	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: permission.Everywhere(permission.Allow), Directory: dir})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
