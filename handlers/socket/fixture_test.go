@@ -38,6 +38,7 @@ func open(tb testing.TB, options socket.Options, run func(context.Context, *sock
 	tb.Helper()
 	before := runtime.NumGoroutine()
 	options.WriteTimeout = cmp.Or(options.WriteTimeout, patience) // a busy machine is no slow client
+	options.PingEvery, options.Silence = cmp.Or(options.PingEvery, time.Hour), cmp.Or(options.Silence, 2*time.Hour)
 	s := &site{Server: socket.New(options), t: tb, ended: make(chan struct{}, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ended := func() { s.ended <- struct{}{} }
@@ -70,7 +71,12 @@ func (s *site) dial() *client {
 	require.NoError(s.t, response.Body.Close())
 	s.t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(s.t, conn.SetReadDeadline(time.Now().Add(patience)))
-	return &client{Conn: conn, t: s.t}
+	c := &client{Conn: conn, t: s.t}
+	c.SetCloseHandler(func(code int, _ string) error { // gorilla's gives up after 1 s
+		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(patience)) // or it has closed
+		return nil
+	})
+	return c
 }
 
 // raw connects as a client of which nothing is known but that it has said hello.
