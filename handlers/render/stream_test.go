@@ -63,7 +63,7 @@ func TestStreamIsIndependentOfSplits(t *testing.T) {
 // untilInTime repeats what renders code until it takes no longer than colouring may, which it may on a busy machine.
 func untilInTime(t *testing.T, render func()) {
 	t.Helper()
-	for range 100 {
+	for range 1000 {
 		begin := time.Now()
 		if render(); !isLate(begin) {
 			return
