@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // A site serves one function to all who connect.
 type site struct {
