@@ -21,8 +21,6 @@ func TestListingDirectoryRunsNoneOfItsPrograms(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, trap.Markers(t), "completed: %s", dir)
 	}
-	d, err := workspace.Describe(t.Context(), trap.Dir)
-	require.NoError(t, err)
-	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 3}, d.Git, "a.txt, a.dat and linked")
+	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 3}, describe(t, trap.Dir).Git, "a.txt, a.dat and linked")
 	assert.NotEmpty(t, trap.Trigger(t), "control: plain git runs the programs")
 }
