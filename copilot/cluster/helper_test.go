@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
+
+// A timer that has expired when a goroutine looks at it runs in the goroutine, but with the state that the race detector keeps
+// for all timers of the bubble. Two at once destroy it, and the process with it, so there is one processor.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(1)
+	os.Exit(m.Run())
+}
 
 // member is a node of a cluster in a test, with its store.
 type member struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -29,9 +28,6 @@ func TestSimulatedClusterKeepsTheRules(t *testing.T) {
 		require.NoError(t, err)
 		seeds, first = 1, seed
 	}
-	// A timer that has expired when a goroutine looks at it runs in the goroutine, but with the state that the race detector keeps
-	// for all timers of the bubble. Two at once destroy it, and the process with it, so there is one processor.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	began, total, messages, claims, branches := time.Now(), 0, 0, 0, 0
 	done := 0
 	for i := 0; i < seeds && time.Since(began) < longest; i++ {
