@@ -30,7 +30,7 @@ func fixture(t *testing.T, directory string) {
 	fill(t, s, l, 1, 20)
 	fill(t, s, l, 21, 40)
 	require.NoError(t, l.Merge())
-	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM segment") == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM segment") == 1 }, time.Minute, time.Millisecond)
 	fill(t, s, l, 41, 50)
 	require.NoError(t, l.Append(store.Entry{Number: 60, Data: []byte("last"), Payload: bytes.Repeat([]byte("x"), 5000)}))
 	require.NoError(t, l.Position("page", 7))

@@ -47,7 +47,7 @@ func fill(tb testing.TB, s *store.Store, l *store.Lease, first, last uint64) {
 // awaitLost waits until a lease is lost.
 func awaitLost(t *testing.T, l *store.Lease) {
 	t.Helper()
-	require.Eventually(t, func() bool { return errors.Is(l.Merge(), store.ErrLost) }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(l.Merge(), store.ErrLost) }, time.Minute, time.Millisecond)
 }
 
 // entry returns the entry that every test stores under a number.

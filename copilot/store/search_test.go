@@ -176,7 +176,7 @@ func TestDamagedIndexIsRebuilt(t *testing.T) {
 			require.Eventually(t, func() bool {
 				found, err := s.Search(t.Context(), "other", 10)
 				return err == nil && len(found) == 1
-			}, 10*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 			require.Nil(t, s.Failure())
 			moved, err := filepath.Glob(file(directory) + ".damaged-*")
 			require.NoError(t, err)

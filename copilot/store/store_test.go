@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -196,7 +197,7 @@ func TestSmallSegmentsAreMerged(t *testing.T) {
 	const size = "SELECT sum(length(data)) FROM segment"
 	before := count(t, directory, size)
 	require.NoError(t, l.Merge())
-	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM segment") == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM segment") == 1 }, time.Minute, 10*time.Millisecond)
 	fill(t, s, l, 301, 400)
 	same(t, all(t, s, "a"), 1, 400)
 	require.Less(t, count(t, directory, size), before)
@@ -217,9 +218,23 @@ func TestMergedSegmentsStayReadable(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return count(t, directory, "SELECT count(*) FROM segment") < 24
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Less(t, count(t, directory, "SELECT max(size) FROM segment"), 512<<10)
 	require.Len(t, all(t, s, "a"), 2000)
+}
+
+func TestEntriesAreStoredAfterTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 20 * time.Millisecond
+		s := open(t, t.TempDir(), func(o *store.Options) { o.Delay = delay })
+		l := create(t, s, "a")
+		for n := uint64(1); n <= 10; n++ {
+			require.NoError(t, l.Append(entry(n)))
+			time.Sleep(delay)
+			synctest.Wait()
+			require.Equal(t, n, l.Stored())
+		}
+	})
 }
 
 func TestEntriesDuringReleaseAreWritten(t *testing.T) {
