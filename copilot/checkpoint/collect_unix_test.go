@@ -62,11 +62,11 @@ func collectAgain(t *testing.T, root string) {
 	}
 }
 
-// collecting starts a collection that takes a minute, with two checkpoints, and returns the directory of its program.
+// collecting starts a collection that takes ten minutes, with two checkpoints, and returns the directory of its program.
 func collecting(t *testing.T, root string, s *checkpoint.Store) (fake string) {
 	t.Helper()
 	take(t, s, "1")
-	fake = slowCollection(t, 60)
+	fake = slowCollection(t, 600)
 	collectAgain(t, root)
 	take(t, s, "2")
 	awaitCollection(t, fake)
@@ -80,11 +80,11 @@ func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
 	remove(t, fake, "busy")
 	start := time.Now()
 	take(t, s, "3") // and starts the collection anew
-	assert.Less(t, time.Since(start), 20*time.Second, "an operation interrupts the collection")
+	assert.Less(t, time.Since(start), waitTime, "an operation interrupts the collection")
 	awaitCollection(t, fake)
 	start = time.Now()
 	stores.Close()
-	assert.Less(t, time.Since(start), 20*time.Second)
+	assert.Less(t, time.Since(start), waitTime)
 
 	require.Eventually(t, func() bool { return !isLocked(t, root) }, waitTime, tick, "all children ended")
 }
@@ -96,7 +96,7 @@ func TestCollectionEndsForOtherProcesses(t *testing.T) {
 	_, other := openIn(t, root, dir) // as another process
 	start := time.Now()
 	assert.Len(t, listOf(t, other, session), 2)
-	assert.Less(t, time.Since(start), 20*time.Second)
+	assert.Less(t, time.Since(start), waitTime)
 }
 
 func TestCollectionThatTakesTooLongIsTriedAgainLater(t *testing.T) {
@@ -149,7 +149,7 @@ func TestCleanUpLetsCollectionGoOn(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	stores, s := openIn(t, root, dir)
 	take(t, s, "1")
-	fake := slowCollection(t, 60)
+	fake := slowCollection(t, 600)
 	collectAgain(t, root)
 	take(t, s, "2")
 	awaitCollection(t, fake)
@@ -168,7 +168,7 @@ func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	_, s := openIn(t, childRoot(dir), dir)
 	take(t, s, "1")
-	fake := slowCollection(t, 3)
+	fake := slowCollection(t, 10)
 	collectAgain(t, childRoot(dir))
 	child := exec.Command(os.Args[0], "-test.run=^TestCollectionOfKilledPortalKeepsItsLock$")
 	child.Env = append(os.Environ(), collectVariable+"="+dir)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	waitTime = time.Minute
+	waitTime = 2 * time.Minute
 	tick     = 20 * time.Millisecond
 )
 
