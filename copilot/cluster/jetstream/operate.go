@@ -96,8 +96,11 @@ func (l *Log) Inspect(ctx context.Context) (Servers, error) {
 	return s, err
 }
 
-// answerTime is how long each further server may take to answer.
-const answerTime = 2 * time.Second
+// How long each further server may take to answer, until there are as many as the cluster needs, and then.
+const (
+	answerTime = 5 * time.Second
+	moreTime   = 2 * time.Second
+)
 
 // servers asks all servers about the connections of this account, because every user may, for what they say about themselves.
 func (l *Log) servers(ctx context.Context) (list []Server, err error) {
@@ -111,7 +114,11 @@ func (l *Log) servers(ctx context.Context) (list []Server, err error) {
 		return nil, err
 	}
 	for {
-		limited, cancel := context.WithTimeout(ctx, answerTime)
+		limit := answerTime
+		if len(list) >= l.options.Replicas {
+			limit = moreTime
+		}
+		limited, cancel := context.WithTimeout(ctx, limit)
 		m, err := answers.NextMsgWithContext(limited)
 		cancel()
 		switch {
