@@ -67,7 +67,11 @@ func address(p *clustertest.Proxy) string {
 }
 
 func (c *nodeCluster) start(i int) {
-	config := settings + fmt.Sprintf("cluster: {nats: [nats://%s], name: node-%d, replicas: %d}\n", c.networks[i].Address(), i+1, nodes)
+	lease := "10s"
+	if os.Getenv("PORTAL_SOAK_LENGTH") == "" {
+		lease = "1m" // no node dies, but a busy machine may silence one
+	}
+	config := settings + fmt.Sprintf("cluster: {nats: [nats://%s], name: node-%d, replicas: %d, lease: %s}\n", c.networks[i].Address(), i+1, nodes, lease)
 	c.portals[i] = portaltest.Start(c.host.t, portaltest.Options{
 		Home: c.homes[i], Config: config, Args: []string{"--debug=false", "--port", fmt.Sprint(c.ports[i])}, Env: []string{"TMPDIR=" + c.host.temp},
 	})
