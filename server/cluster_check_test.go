@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -36,12 +37,14 @@ func TestClusterCheckAcceptsThreeSafeServers(t *testing.T) {
 	got = checked(t, n.URLs(), 3, n.Monitors()[:2])
 	assert.Contains(t, got, "warning sync_interval: unknown of nats-3\n", "the third one may write later")
 
-	connection, err := nats.Connect(n.URLs()[0])
+	connection, err := nats.Connect(n.URLs()[0], nats.Timeout(soon))
 	require.NoError(t, err)
 	defer connection.Close()
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "portal-test-log", Subjects: []string{"portal.test.log.>"}, Compression: jetstream.S2Compression})
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "portal-test-log", Subjects: []string{"portal.test.log.>"}, Compression: jetstream.S2Compression})
 	require.NoError(t, err)
 	got = checked(t, n.URLs(), 3, nil)
 	assert.Contains(t, got, "problem replicas: cluster.replicas is 3, but the log was created with 1\n")

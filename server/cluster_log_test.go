@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/clustertest"
 )
@@ -24,42 +26,42 @@ import (
 // Otherwise no node could ever use the session again.
 func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
 	t.Parallel()
-	n, log := logOnNATS(t)
-	first, err := log.Append(t.Context(), "session/s", 0, "1", []byte("one"))
+	ctx, n, log := logOnNATS(t)
+	first, err := log.Append(ctx, "session/s", 0, "1", []byte("one"))
 	require.NoError(t, err)
-	second, err := log.Append(t.Context(), "session/s", first, "2", []byte("two"))
+	second, err := log.Append(ctx, "session/s", first, "2", []byte("two"))
 	require.NoError(t, err)
-	lose(t, n, "portal.portal.log.>", second)
+	lose(ctx, t, n, "portal.portal.log.>", second)
 
-	_, err = log.Append(t.Context(), "session/s", 0, "0", []byte("of a node that has not read the first"))
+	_, err = log.Append(ctx, "session/s", 0, "0", []byte("of a node that has not read the first"))
 	require.ErrorIs(t, err, cluster.ErrConflict)
-	third, err := log.Append(t.Context(), "session/s", second, "3", []byte("three"))
+	third, err := log.Append(ctx, "session/s", second, "3", []byte("three"))
 	require.NoError(t, err)
 	assert.Greater(t, third, second)
-	_, err = log.Append(t.Context(), "session/s", second, "4", []byte("of another node that has read the second"))
+	_, err = log.Append(ctx, "session/s", second, "4", []byte("of another node that has read the second"))
 	require.ErrorIs(t, err, cluster.ErrConflict)
 }
 
 func TestDamagedObjectIsReported(t *testing.T) {
 	t.Parallel()
-	n, log := logOnNATS(t)
-	require.NoError(t, log.Put(t.Context(), "session/s/object", make([]byte, 200<<10)))
-	data, err := log.Get(t.Context(), "session/s/object")
+	ctx, n, log := logOnNATS(t)
+	require.NoError(t, log.Put(ctx, "session/s/object", make([]byte, 200<<10)))
+	data, err := log.Get(ctx, "session/s/object")
 	require.NoError(t, err)
 	require.Len(t, data, 200<<10)
-	lose(t, n, "$O.portal-portal-objects.C.>", 2) // the second of its parts
-	_, err = log.Get(t.Context(), "session/s/object")
+	lose(ctx, t, n, "$O.portal-portal-objects.C.>", 2) // the second of its parts
+	_, err = log.Get(ctx, "session/s/object")
 	require.ErrorIs(t, err, cluster.ErrDamaged)
 }
 
 func TestRequestWhoseAnswerIsLostIsRepeated(t *testing.T) {
 	t.Parallel()
-	n, member := logOnNATS(t)
+	ctx, n, member := logOnNATS(t)
 	network := portaltest.Balance(t, n.Addresses()...)
 	caller, err := jetstream.Dial(jetstream.Options{Servers: []string{"nats://" + network.Address()}, Name: "portal", Node: "two", Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { caller.Close() })
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
@@ -74,38 +76,62 @@ func TestRequestWhoseAnswerIsLostIsRepeated(t *testing.T) {
 		})
 	})
 
-	limited, cancel := context.WithTimeout(ctx, soon)
-	defer cancel()
-	answer, err := caller.Request(limited, "member", "id", []byte("text"))
+	answer, err := caller.Request(ctx, "member", "id", []byte("text"))
 	for errors.Is(err, cluster.ErrNobody) { // the member does not serve yet
 		time.Sleep(time.Second / 50)
-		answer, err = caller.Request(limited, "member", "id", []byte("text"))
+		answer, err = caller.Request(ctx, "member", "id", []byte("text"))
 	}
 	require.NoError(t, err)
 	assert.Regexp(t, `^text, call \d$`, string(answer))
 }
 
-// logOnNATS returns a server with a log.
-func logOnNATS(t *testing.T) (*clustertest.NATS, *jetstream.Log) {
+// logOnNATS returns a server with a log, and a context that gives it more time for each request than its client does.
+func logOnNATS(t *testing.T) (context.Context, *clustertest.NATS, *jetstream.Log) {
 	t.Helper()
 	n := portaltest.NATS(t, clustertest.Options{})
-	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "one", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	t.Cleanup(cancel)
+	log, err := jetstream.Dial(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "one", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { log.Close() })
-	return n, log
+	return ctx, n, log
 }
 
-// lose deletes a message of a stream.
-func lose(t *testing.T, n *clustertest.NATS, subject string, sequence uint64) {
+// awaitCopy waits until the log says where a copy of a session's conversation is.
+func awaitCopy(t *testing.T, n *clustertest.NATS, session string) {
 	t.Helper()
-	conn, err := nats.Connect(n.URLs()[0])
+	log, err := jetstream.Dial(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "reader", Replicas: 1})
+	require.NoError(t, err)
+	defer log.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	err = log.Read(ctx, 0, func(messages []cluster.Message) error {
+		for _, m := range messages {
+			switch c, _, err := cluster.DecodeHead(m.Data); {
+			case err != nil:
+				return err
+			case c.Subject == store.SessionSubject(session) && c.Session != nil && bytes.Contains(c.Session.Meta, []byte("/conversation-")):
+				return errFound
+			}
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errFound)
+}
+
+var errFound = errors.New("it is found")
+
+// lose deletes a message of a stream.
+func lose(ctx context.Context, t *testing.T, n *clustertest.NATS, subject string, sequence uint64) {
+	t.Helper()
+	conn, err := nats.Connect(n.URLs()[0], nats.Timeout(soon))
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := natsjs.New(conn)
 	require.NoError(t, err)
-	for name := range js.StreamNames(t.Context(), natsjs.WithStreamListSubject(subject)).Name() {
-		s, err := js.Stream(t.Context(), name)
+	for name := range js.StreamNames(ctx, natsjs.WithStreamListSubject(subject)).Name() {
+		s, err := js.Stream(ctx, name)
 		require.NoError(t, err)
-		require.NoError(t, s.DeleteMsg(t.Context(), sequence))
+		require.NoError(t, s.DeleteMsg(ctx, sequence))
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 func TestObjectsAreListedAndDeleted(t *testing.T) {
 	t.Parallel()
-	_, log := logOnNATS(t)
-	ctx, began := t.Context(), time.Now().Add(-time.Second)
+	ctx, _, log := logOnNATS(t)
+	began := time.Now().Add(-time.Second)
 	list, err := log.Objects(ctx)
 	require.NoError(t, err)
 	require.Empty(t, list)

@@ -36,6 +36,7 @@ func TestClusterIsOperated(t *testing.T) {
 	network := portaltest.Balance(t, n.Addresses()...)
 	one := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: clusterEnv("one", n.URLs())})
 	two := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: clusterEnv("two", []string{"nats://" + network.Address()})})
+	awaitCluster(t, one, two)
 	id := two.StartSession(t.TempDir(), "")
 	two.Run(id, "say `hello`")
 	env := clusterEnv("one", n.URLs())
@@ -47,12 +48,11 @@ func TestClusterIsOperated(t *testing.T) {
 		}
 		return s
 	}
+	var s server.ClusterStatus
 	require.Eventually(t, func() bool {
-		s := status()
+		s = status()
 		return len(s.Nodes) == 2 && s.Nodes[1].Sessions == 1 && s.Nodes[1].Behind == 0 && s.Newest > 0
 	}, time.Minute, time.Second)
-	s := status()
-	require.Len(t, s.Nodes, 2)
 	assert.Equal(t, "one", s.Nodes[0].Node)
 	assert.Equal(t, two.PID, s.Nodes[1].PID)
 	assert.Equal(t, "ok", s.Nodes[1].State)

@@ -22,7 +22,7 @@ const (
 func TestNATSServersKeepWhatTheyAcknowledged(t *testing.T) {
 	t.Parallel()
 	n := portaltest.NATS(t, clustertest.Options{Servers: 3})
-	connection, err := nats.Connect(strings.Join(n.URLs(), ","), nats.MaxReconnects(-1))
+	connection, err := nats.Connect(strings.Join(n.URLs(), ","), nats.MaxReconnects(-1), nats.Timeout(patience))
 	require.NoError(t, err)
 	defer connection.Close()
 	js, err := jetstream.New(connection)
