@@ -146,6 +146,9 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 		waiting := ctx
 		if isShown {
 			waiting = context.WithoutCancel(ctx)
+		} else if ctx.Err() != nil { // the next read may find the end of the job instead
+			isShown, err = true, show(update{kind: jobCancelled}, j.Info())
+			continue
 		}
 		b, fault := r.Next(waiting)
 		switch {
@@ -157,10 +160,7 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 			for i := 0; i < len(b.Entries) && err == nil; i++ {
 				err = show(update{kind: jobEvent, event: b.Entries[i]}, j.Info())
 			}
-		case waiting.Err() != nil:
-			isShown = true
-			err = show(update{kind: jobCancelled}, j.Info())
-		default:
+		case waiting.Err() == nil:
 			return fault
 		}
 	}
