@@ -223,7 +223,7 @@ type Process struct {
 }
 
 // Children lists the running processes that the portal started, directly or indirectly, by the owner in their
-// environment. Linux only.
+// environment. It omits killed ones, which take a while to end on a busy machine. Linux only.
 func (p *Portal) Children() []Process { p.t.Helper(); return childrenOf(p.t, p.PID) }
 
 func childrenOf(tb testing.TB, owner int) []Process {
@@ -235,7 +235,7 @@ func childrenOf(tb testing.TB, owner int) []Process {
 	var list []Process
 	for _, f := range files {
 		env, err := os.ReadFile(f) //nolint:gosec // of /proc
-		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", owner)) {
+		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", owner)) || hasEnded(filepath.Dir(f)) {
 			continue
 		}
 		var pid int
@@ -246,6 +246,15 @@ func childrenOf(tb testing.TB, owner int) []Process {
 		list = append(list, Process{pid, parent(filepath.Dir(f)), strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
 	}
 	return list
+}
+
+// hasEnded reports whether the process with a directory in /proc has ended or been killed.
+func hasEnded(dir string) bool {
+	status, _ := os.ReadFile(filepath.Join(dir, "status")) //nolint:gosec // of /proc; empty if the process has ended
+	_, rest, found := bytes.Cut(status, []byte("\nSigPnd:"))
+	var pending uint64
+	_, _ = fmt.Sscanf(string(rest), "%x", &pending)
+	return !found || bytes.Contains(status, []byte("\nState:\tZ")) || pending&(1<<(syscall.SIGKILL-1)) != 0
 }
 
 // parent returns the parent of the process with a directory in /proc, or 0 if the process has ended.
