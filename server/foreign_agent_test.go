@@ -95,8 +95,7 @@ func recoversFromDeath(t *testing.T, p *portaltest.Portal, model string) {
 	p.Until(id, "onMessage")
 	killed := 0
 	for _, c := range p.Children() {
-		if strings.Contains(c.Command, " acp") || strings.Contains(c.Command, " --acp") {
-			require.NoError(t, syscall.Kill(c.PID, syscall.SIGKILL))
+		if (strings.Contains(c.Command, " acp") || strings.Contains(c.Command, " --acp")) && syscall.Kill(c.PID, syscall.SIGKILL) == nil { // it may have ended with another one
 			killed++
 		}
 	}
