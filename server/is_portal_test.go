@@ -54,14 +54,14 @@ func TestVariableNamingAPortalIsSkipped(t *testing.T) {
 		t.Parallel()
 		p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{"COPILOT_CLI_PATH=" + copied(t)}})
 		assert.Equal(t, "it is me", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is me`")))
-		assert.Regexp(t, itself, p.Stderr())
+		require.Eventually(t, func() bool { return itself.MatchString(p.Stderr()) }, soon, tick, "the log is written concurrently")
 	})
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
 		s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{variable}})
 		s.Send(greet)
 		answer(t, s.UI, "1")
-		assert.Regexp(t, itself, s.Stderr())
+		require.Eventually(t, func() bool { return itself.MatchString(s.Stderr()) }, soon, tick, "the log is written concurrently")
 	})
 	t.Run("cli", func(t *testing.T) {
 		t.Parallel()
