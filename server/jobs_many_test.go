@@ -45,7 +45,7 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 	sessions := rounds * abreast
 	p := portaltest.Start(t, portaltest.Options{
 		Args:   []string{"--debug=false", "--jobs", wideBook(t, rounds, abreast)},
-		Config: fmt.Sprintf("pool: {size: 2, sessions_per_process: %d}", abreast/2),
+		Config: fmt.Sprintf("pool: {size: 2, sessions_per_process: %d, linger: 1h}", abreast/2),
 	})
 	begin := time.Now()
 	id := p.API("POST", "copilot/job/start/wide", t.TempDir()).Text("jobId")
