@@ -112,7 +112,7 @@ func listedState(t *testing.T, p *portaltest.Portal, token, id string) string {
 
 func TestExampleClientsExplainThatNoPortalListens(t *testing.T) {
 	t.Parallel()
-	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	unused, err := net.Listen("tcp", "127.0.0.9:0") // where no other test listens
 	require.NoError(t, err)
 	url := "http://" + unused.Addr().String()
 	require.NoError(t, unused.Close())
