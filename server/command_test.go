@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -254,7 +255,8 @@ func TestConfiguredProviderIsUsed(t *testing.T) {
 	config := fmt.Sprintf("providers:\n  - name: mine\n    base_url: %s/v1\n    api_key_env: MY_KEY\n", s.URL)
 	t.Run("and the demo is not listed", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}})
-		assert.Equal(t, []any{map[string]any{"id": "mine/demo", "name": "demo (mine)", "multiplier": 0.0}}, p.API("GET", "copilot/models", "")["models"])
+		want := []any{map[string]any{"id": "mine/demo", "name": "demo (mine)", "multiplier": 0.0}}
+		require.Eventually(t, func() bool { return assert.ObjectsAreEqual(want, p.API("GET", "copilot/models", "")["models"]) }, agentStarts, tick, "on a busy machine, the provider may not answer in time")
 		assert.Equal(t, "ModelIdNotFound", p.API("POST", "copilot/session/start/demo", t.TempDir()).Text("error"))
 		for _, model := range []string{"mine/demo", "mine%2Fdemo"} {
 			id := p.API("POST", "copilot/session/start/"+model, t.TempDir()).Text("sessionId")
@@ -264,12 +266,14 @@ func TestConfiguredProviderIsUsed(t *testing.T) {
 	})
 	t.Run("unless it is requested", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}, Args: []string{"--demo"}})
-		var ids []string
-		models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
-		for _, m := range models {
-			ids = append(ids, m.(map[string]any)["id"].(string))
-		}
-		assert.Equal(t, []string{"mine/demo", "demo"}, ids)
+		require.Eventually(t, func() bool {
+			var ids []string
+			models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
+			for _, m := range models {
+				ids = append(ids, m.(map[string]any)["id"].(string))
+			}
+			return slices.Equal(ids, []string{"mine/demo", "demo"})
+		}, agentStarts, tick, "on a busy machine, the provider may not answer in time")
 		assert.Equal(t, "it is the demo", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is the demo`")))
 	})
 	t.Run("with a wrong key there is no model, and the error says why", func(t *testing.T) {
@@ -277,7 +281,7 @@ func TestConfiguredProviderIsUsed(t *testing.T) {
 		require.Eventually(t, func() bool { // on a busy machine, the provider may not answer in time
 			status, answer := p.Do("GET", "/api/copilot/models", "")
 			return status == http.StatusServiceUnavailable && strings.Contains(answer, "the provider mine lists no models") && strings.Contains(answer, "401 Unauthorized")
-		}, soon, tick)
+		}, agentStarts, tick)
 		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written concurrently")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})

@@ -150,6 +150,9 @@ func TestDoctorFindsProblems(t *testing.T) {
 				tc.args = append(tc.args, "--port", "0")
 			}
 			code, e, _ := examine(t, tc.yaml, nil, tc.args...)
+			for again := 0; again < 3 && strings.Contains(fmt.Sprint(e), "deadline exceeded"); again++ { // on a busy machine, a provider may not answer in time
+				code, e, _ = examine(t, tc.yaml, nil, tc.args...)
+			}
 			assert.Equal(t, tc.code, code, e)
 			for _, check := range tc.want {
 				for _, part := range check[1:] {
