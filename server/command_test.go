@@ -137,7 +137,7 @@ func TestSignalsOfOneStopEndThePortalGracefully(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	p.StartSession(t.TempDir(), "")
 	// Like the shell and the kernel when a terminal is closed. Those within a second count as one.
-	for began := time.Now(); time.Since(began) < 700*time.Millisecond && syscall.Kill(p.PID, syscall.SIGHUP) == nil; {
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond && syscall.Kill(p.PID, syscall.SIGHUP) == nil; {
 		time.Sleep(tick)
 	}
 	p.WaitExit(5 * time.Second)
