@@ -27,8 +27,11 @@ func TestNATSServersKeepWhatTheyAcknowledged(t *testing.T) {
 	defer connection.Close()
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "test", Subjects: []string{"test"}, Replicas: 3})
-	require.NoError(t, err)
+	var stream jetstream.Stream
+	require.Eventually(t, func() bool { // the client waits only 5 s
+		stream, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "test", Subjects: []string{"test"}, Replicas: 3})
+		return err == nil
+	}, patience, again)
 
 	stored := uint64(0)
 	for i := range 3 {
