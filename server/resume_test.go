@@ -23,7 +23,7 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	p.Run(idle, "say `the open heron`")
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+closed+"/stop", ""))
 	for _, id := range busy {
-		p.Query(id, "600 tokens in 60 s")
+		p.Query(id, endless)
 	}
 	for _, id := range busy {
 		p.Until(id, "onMessage")
@@ -42,7 +42,7 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	assert.Equal(t, map[string]int{"idle": 49, "closed": 1}, states)
 	assert.Contains(t, portaltest.Answer(goOn(t, p, idle, "recall")), "the open heron")
 	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, busy[0])))
-	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), "600 tokens in 60 s")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), endless)
 	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, ids[2], "say `well`")), "a session without prompts")
 	assertStaysClosed(t, p, closed)
 }

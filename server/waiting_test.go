@@ -135,7 +135,7 @@ func promptsAreReported(c *interruptedSession) {
 }
 
 func commandRuns(c *interruptedSession) {
-	c.portal.Query(c.id, "run `echo once >> witness; sleep 60; echo twice >> witness`")
+	c.portal.Query(c.id, "run `echo once >> witness; sleep 600; echo twice >> witness`")
 	require.Eventually(c, func() bool { _, err := os.Stat(c.witness()); return err == nil }, 2*soon, tick)
 }
 
