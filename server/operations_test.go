@@ -65,7 +65,7 @@ func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *c
 	conn, status := dial(t, p.URL, "/ws?"+query.Encode(), nil)
 	require.Equal(t, http.StatusSwitchingProtocols, status)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(agentStarts)))
 	return conn
 }
 

@@ -19,7 +19,7 @@ import (
 // inHome runs a command of bin/portal with the data of a portal and without a terminal.
 func inHome(t *testing.T, p *portaltest.Portal, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	return runCommand(t, soon, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
+	return runCommand(t, 2*soon, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
 }
 
 // eventually waits for a condition that holds as soon as events are stored.
