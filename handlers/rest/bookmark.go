@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -26,8 +27,9 @@ type bookmark struct {
 
 	unconfirmed copilot.Unconfirmed // position that another node has announced
 
-	held chan struct{} // holds a token while a call holds the bookmark
-	used time.Time     // guarded by bookmarks.mu
+	held      chan struct{} // holds a token while a call holds the bookmark
+	answering atomic.Bool   // that call writes its answer: what its client sends next is no parallel call
+	used      time.Time     // guarded by bookmarks.mu
 }
 
 // bookmarks holds bookmarks by session, job or task, and token; the token "" stands for
@@ -63,22 +65,30 @@ func newBookmarks(host *copilot.Host) bookmarks {
 const acquireTimeout = 200 * time.Millisecond
 
 // acquire gives a bookmark to one call at a time; ok is false if another call holds
-// it. The caller must release it.
+// it and does not answer yet. The caller must release it.
 func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *bookmark, release func(), ok bool) {
 	m = b.find(bookmarkKey{session, markName(token)})
-	release = func() { <-m.held }
+	for ends := true; ends && !ok && ctx.Err() == nil; {
+		ends = m.answering.Load()
+		ok = m.hold(ctx)
+	}
+	return m, func() { m.answering.Store(false); <-m.held }, ok
+}
+
+// hold waits for a moment until no other call holds the bookmark.
+func (m *bookmark) hold(ctx context.Context) bool {
 	select {
 	case m.held <- struct{}{}:
-		return m, release, true
+		return true
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	select {
 	case m.held <- struct{}{}:
-		return m, release, true
+		return true
 	case <-ctx.Done():
-		return nil, nil, false
+		return false
 	}
 }
 

@@ -107,7 +107,7 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) (any, error) {
 	case err != nil:
 		_ = c.Error(err) // log the cause, whatever the client gets
 		return nil, err  // the next call tries again
-	case f.deliver(client, mark, last, func() error { return write(c, answer) }) != nil: // the next call reads it again
+	case f.deliver(client, mark, last, func() error { mark.answering.Store(true); return write(c, answer) }) != nil: // the next call reads it again
 		return gin.H{"error": pollTimeout}, nil
 	}
 	mark.answered = time.Now()

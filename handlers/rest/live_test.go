@@ -175,6 +175,33 @@ func TestParallelCallIsRejected(t *testing.T) {
 	}
 }
 
+// lateWriter is a response whose client has it long before the handler goes on, as on a busy machine.
+type lateWriter struct {
+	*httptest.ResponseRecorder
+
+	sent chan struct{}
+}
+
+func (w lateWriter) Flush() {
+	close(w.sent)
+	<-time.After(time.Second)
+}
+
+func TestCallAfterAnAnswerIsNotParallel(t *testing.T) {
+	for _, form := range []string{"/live", "/live/token"} {
+		t.Run(form, func(t *testing.T) {
+			inTime(t, copilot.Options{}, func(a *api) {
+				s := a.start("")
+				a.call("POST", s+"/query", "hello there")
+				w := lateWriter{httptest.NewRecorder(), make(chan struct{})}
+				go a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), "GET", s+form, http.NoBody))
+				<-w.sent
+				assert.NotEqual(a, document{"error": "ParallelCallNotSupported"}, a.call("GET", s+form, ""))
+			})
+		})
+	}
+}
+
 func TestDisconnectedClientLosesNothing(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
