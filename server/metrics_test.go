@@ -114,11 +114,15 @@ func TestMetricsDistinguishWaitingAndLaggingReaders(t *testing.T) {
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `zero`")
 	p.API("GET", "copilot/session/"+id+"/live/slow", "")
-	p.Run(id, "say `one two three four five`") // read by the other reader
-	s := scrapeOf(t, p)
+	p.Query(id, "say `one two three four five`")
+	var s scrape
+	require.Eventually(t, func() bool { // within 15 s, for which readers count as attached
+		s = scrapeOf(t, p)
+		return s.value("portal_reader_lag_max_events") > 5
+	}, soon, tick)
 	assert.Equal(t, 2, s.value("portal_readers_attached"))
-	assert.Greater(t, s.value("portal_reader_lag_max_events"), 5)
-	p.Follow(id, "slow") // polls again and again
+	p.Until(id, "onIdle") // the other reader
+	p.Follow(id, "slow")  // polls again and again
 	require.Eventually(t, func() bool {
 		s = scrapeOf(t, p)
 		return s.value("portal_readers_waiting") == 1
