@@ -296,6 +296,21 @@ func refreshesUnfoldedFile(t page) {
 	assert.Equal(t, twenty, content(t.T, dir, "poem.txt"))
 }
 
+// briefly is a run that begins and ends in one drawn frame.
+const briefly = `for (const status of ["running", "completed"]) inject({ method: "run.status", params: { run_id: "brief", status, meta: { session_id: location.hash.split("/")[2] } } })`
+
+func noticesBriefRun(t page) {
+	dir := t.TempDir()
+	session := t.portal.StartSession(dir, "permissions=allow")
+	t.portal.Run(session, "write `heron.txt` `one`")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.WaitText(id("changes-button"), "1 file")
+	calls := `["portal.session.changes", "portal.files.missing", "portal.directory.describe"].map((method) => answered[method] ?? 0)`
+	b.Wait(calls + `.every((count) => count > 0)`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`globalThis.before = ` + calls + `; ` + briefly))
+	b.Wait(calls + `.every((count, i) => count > before[i])`)
+}
+
 func leavesNoDeadEntries(t page) {
 	session := fileSession(t.T, t.portal)
 	t.portal.Run(session, "say "+fence(strings.Repeat("heron\n\n", 60)))

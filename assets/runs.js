@@ -47,6 +47,7 @@ const isFinished = (status) => status === "completed" || status === "error" || s
 
 /** @param {Session} session @param {Run} run @param {number | null} at */
 function endRun(session, run, at) {
+  session.ended++;
   run.ended = at;
   run.multiplier ??= session.multiplier;
   if (session.run === run.id) session.run = "";
@@ -89,6 +90,9 @@ export function close(session) {
   for (const key of [...session.open.keys()]) interrupt(session, key, null);
   session.parts.add("head");
 }
+
+/** Identifies what a session works on. It differs after each start and end of a run, also if a whole run was between. @param {Session} session */
+export const workOf = ({ run, ended }) => `${ended} ${run}`;
 
 // Questions.
 

@@ -8,6 +8,7 @@ import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, fi
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
 
 export { MAX_ITEMS } from "./items.js";
+export { workOf } from "./runs.js";
 
 /**
  * What happened, in the order in which it began. Keys are stable across reloads.
@@ -86,6 +87,7 @@ export { MAX_ITEMS } from "./items.js";
  * @property {Map<string, Item>} index items by key
  * @property {Record<string, Run>} runs
  * @property {string} run the current run, or ""
+ * @property {number} ended how many runs have ended so far
  * @property {Question[]} questions open ones, oldest first
  * @property {Map<string, Ending>} answered how questions ended, by id
  * @property {Usage | null} usage
@@ -126,7 +128,7 @@ export function newSession(info) {
   /** @type {Session} */
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", forkedFrom: null, cursor: "",
-    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
+    items: [], index: new Map(), runs: {}, run: "", ended: 0, questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
     files: Object.create(null), // a file may be called __proto__
     agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", dropped: false, front: 0, most: MAX_ITEMS, closed: false, detached: false,
     multiplier: null,

@@ -380,7 +380,7 @@ func startsNothingTwice(t page) {
 func looksForFilesAfterEachRun(t page) {
 	assert.Equal(t, []string{"a", "", "a"}, t.inDocument(alone+`
 		const { filesSection } = await import("/views/side.js");
-		const session = { id: "s", directory: "/", files: { a: {} }, run: "", runs: { one: {} } };
+		const session = { id: "s", directory: "/", files: { a: {} }, run: "", ended: 1 };
 		const responses = [];
 		answers["portal.files.missing"] = () => new Promise((resolve) => responses.push((...paths) => resolve({ paths })));
 		const section = filesSection(session, rpc, (path) => path);
@@ -390,17 +390,38 @@ func looksForFilesAfterEachRun(t page) {
 		};
 		responses[0]();
 		const seen = [await listed()];
-		session.runs.two = {}; // it has begun and ended
+		session.ended++; // a run has begun and ended
 		section.check();
 		responses[1]("a");
 		seen.push(await listed());
-		session.runs.three = {};
+		session.ended++;
 		section.check();
-		session.runs.four = {};
+		session.ended++;
 		section.check();
 		responses[3]();
 		responses[2]("a"); // late
 		seen.push(await listed());
+		return seen;`))
+}
+
+func showsTheLatestBranch(t page) {
+	assert.Equal(t, []string{"1", "3"}, t.inDocument(alone+`
+		const { createHeader } = await import("/views/header.js");
+		const responses = [];
+		answers["portal.directory.describe"] = () => new Promise((resolve) => responses.push((branch) => resolve({ git: { branch } })));
+		const session = { id: "s", directory: "/", title: "", items: [], runs: {}, run: "", ended: 0, state: "idle", forkedFrom: null };
+		const header = createHeader({ session, rpc, actions: [] });
+		header.update();
+		responses[0]("1");
+		await settled();
+		const seen = [header.node.querySelector(".git").textContent];
+		session.ended++; // a run has begun and ended
+		header.update();
+		header.describe(); // after a commit
+		responses[2]("3");
+		responses[1]("2"); // late
+		await settled();
+		seen.push(header.node.querySelector(".git").textContent);
 		return seen;`))
 }
 
@@ -447,6 +468,7 @@ func TestViews(t *testing.T) {
 		"keeps the text of forms":                     keepsTextOfForms,
 		"copies a whole file or nothing":              copiesWholeFileOrNothing,
 		"looks for files after each run":              looksForFilesAfterEachRun,
+		"shows the latest branch":                     showsTheLatestBranch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

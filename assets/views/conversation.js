@@ -4,7 +4,7 @@ import { debounce, h, setText } from "../dom.js";
 import { fileFinder } from "../blocks/path-links.js";
 import { relativePath } from "../blocks/labels.js";
 import { changesAddress, fileAddress, parseRoute, sessionAddress, terminalAddress } from "../route.js";
-import { isCapable, takeChanges } from "../store.js";
+import { isCapable, takeChanges, workOf } from "../store.js";
 import { changesPanel } from "./changes.js";
 import { createComposer } from "./composer.js";
 import { filePanel } from "./file.js";
@@ -194,7 +194,7 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
     if (isGoingBack) history.back();
     else history.replaceState(null, "", sessionAddress(session.id));
   };
-  let changesOf = "loading"; // the run, while it works
+  let changesOf = ""; // the work whose changes were loaded
   const reload = () => {
     if (isDisposed) return;
     changes.reload();
@@ -203,10 +203,10 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
   const reloadLater = debounce(1000, reload);
   /** Loads the changes again after a run and after files were brought back. @param {Set<import("../store.js").Part>} parts */
   const updateChanges = (parts) => {
-    const run = session.run;
-    if (run !== changesOf || parts.has("changes") || (parts.has("head") && changes.hasFailed())) reload();
-    else if (parts.has("files") && run) reloadLater();
-    changesOf = run;
+    const work = workOf(session);
+    if (work !== changesOf || parts.has("changes") || (parts.has("head") && changes.hasFailed())) reload();
+    else if (parts.has("files") && session.run) reloadLater();
+    changesOf = work;
   };
   let announced = session.state;
   const announce = () => {

@@ -17,19 +17,18 @@ export function createHeader({ session, rpc, actions }) {
   const status = h("p", { class: "status", "data-testid": "status" });
   const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, problem, subtitle), status, ...actions);
   let described = "";
+  let request = 0;
   let ticks = 0; // the timer that counts while the agent works
-  let wasRunning = false;
 
   /** Shows the git branch, which a run or a commit can change. */
   const describe = async () => {
-    if (!session.directory || described === session.directory) return;
-    described = session.directory;
-    try {
-      const { git: info } = await rpc.call("portal.directory.describe", { path: session.directory });
-      setText(git, info ? [info.branch, info.changed ? `${info.changed} changed` : ""].filter(Boolean).join(" · ") : "");
-    } catch {
-      setText(git, ""); // without the branch
-    }
+    const state = `${session.ended} ${session.directory}`;
+    if (!session.directory || described === state) return;
+    described = state;
+    const mine = ++request;
+    const { git: info } = await rpc.call("portal.directory.describe", { path: session.directory }).catch(() => ({})); // without the branch
+    if (mine !== request) return; // a later call tells more
+    setText(git, info ? [info.branch, info.changed ? `${info.changed} changed` : ""].filter(Boolean).join(" · ") : "");
   };
 
   /** Shows the state, with the time that the run has taken. */
@@ -100,8 +99,6 @@ export function createHeader({ session, rpc, actions }) {
       subtitle.title = session.directory;
       showStatus();
       node.dataset.state = session.state;
-      if (wasRunning && !session.run) described = "";
-      wasRunning = session.run !== "";
       void describe();
     },
     dispose: () => clearTimeout(ticks),

@@ -3,6 +3,7 @@
 
 import { h, setHTML, setText } from "../dom.js";
 import { tokens, relativePath } from "../blocks/labels.js";
+import { workOf } from "../store.js";
 import { extensionsSection } from "./extensions.js";
 import { icon } from "./icons.js";
 import { rememberedSection } from "./remembered.js";
@@ -266,8 +267,7 @@ export function filesSection(session, rpc, href) {
   /** Checks which files still exist, after changes and after runs. */
   const check = async () => {
     const paths = Object.keys(session.files).slice(0, 1000);
-    const runs = Object.keys(session.runs).length; // a short one may begin and end between two calls
-    const state = `${runs} ${session.run} ${paths.length}`;
+    const state = `${workOf(session)} ${paths.length}`;
     if (paths.length === 0 || state === checked) return;
     checked = state;
     const result = await rpc.call("portal.files.missing", { session_id: session.id, paths }).catch(() => undefined);
