@@ -240,8 +240,13 @@ func (b *Browser) wait(predicate string) {
 		switch {
 		case err == nil:
 			return
-		case !strings.Contains(err.Error(), "Cannot find context with specified id"):
+		case !hasNavigated(err):
 			b.fail(err)
 		}
 	}
+}
+
+// hasNavigated reports whether an expression was not evaluated because the page navigated before or meanwhile.
+func hasNavigated(err error) bool {
+	return strings.Contains(err.Error(), "Cannot find context with specified id") || strings.Contains(err.Error(), "Inspected target navigated or closed")
 }
