@@ -361,17 +361,23 @@ const (
 })()`
 )
 
-// checkAnnouncements records the live region.
+// checkAnnouncements records the live region. The run stays in each state until it is announced.
 func checkAnnouncements(a access) {
-	id := a.portal.StartSession(a.TempDir(), "permissions=ask&interactive=true")
+	dir := a.TempDir()
+	id := a.portal.StartSession(dir, "permissions=allow&interactive=true")
 	b := a.page("/#/s/" + id)
 	b.Wait(`document.querySelector("[role=status].hidden-text")`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`(globalThis.said = [], new MutationObserver(() => said.push(document.querySelector("[role=status].hidden-text").textContent))
     .observe(document.querySelector("[role=status].hidden-text"), { childList: true, characterData: true, subtree: true }))`))
-	a.portal.Query(id, "run `touch x` and say `done`")
-	b.Wait(`said.some((text) => text.includes("needs your answer"))`)
-	b.Click(portaltest.ID("allow"))
-	b.Wait(`said.at(-1).includes("done")`)
+	a.portal.Query(id, lasting("one")+", ask `Tea?` choices `yes` `no`, "+lasting("two")+" and say `done`")
+	says := func(text string) { b.Wait(`said.at(-1)?.includes(` + literal(text) + `)`) }
+	says("working")
+	require.NoError(a, os.WriteFile(filepath.Join(dir, "one"), nil, 0o600))
+	says("needs your answer")
+	b.Click(portaltest.ID("choice"))
+	says("working")
+	require.NoError(a, os.WriteFile(filepath.Join(dir, "two"), nil, 0o600))
+	says("done")
 	assert.Equal(a, []string{"The agent is working.", "The agent needs your answer.", "The agent is working.", "The agent is done."}, evaluate[[]string](a.T, b, "said"))
 }
 

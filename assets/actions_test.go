@@ -130,6 +130,7 @@ func editsPrompt(t page) {
 	b.Wait(`((text) => text.includes("say one") && !text.includes("then"))([...document.querySelectorAll('[data-testid="answer"]')].at(-1).textContent)`)
 	b.Click(id("origin"))
 	b.Wait(at(session))
+	b.WaitGone(id("origin")) // the view of the fork
 	idle(b, 2)
 	assert.False(t, b.Is(`document.querySelector('[data-testid="conversation"]').innerText.includes("recall")`), "the original stays")
 }
@@ -146,6 +147,7 @@ func retriesAnswer(t page) {
 	b.Wait(`[...document.querySelectorAll('[data-testid="answer"]')].at(-1).textContent.includes("say one")`)
 	b.Click(id("origin"))
 	b.Wait(at(session))
+	b.WaitGone(id("origin")) // the view of the fork
 	idle(b, 2)
 	act(b, id("end"), 0, "retry-model")
 	b.Wait(`document.querySelector('[data-testid="model-choice"][aria-checked="true"]') === document.activeElement`)

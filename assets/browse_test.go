@@ -17,7 +17,7 @@ import (
 // evaluate returns the value of an expression in the page, and awaits a promise.
 func evaluate[T any](tb testing.TB, b *portaltest.Browser, expression string) T {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context, 2*time.Minute)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(tb, err, "%.300s", expression)

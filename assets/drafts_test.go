@@ -45,7 +45,8 @@ func returnsUnsentPrompt(t page) {
 	b.WaitCount(id("queue", "li"), 0)
 	wire.Heal()
 	b.Wait(`document.querySelector('[data-testid="problem"]').textContent === ""`)
-	b.Wait(written + " === \"say `heron`\\n\\nsay `stork`\"") // the portal does not have it
+	b.Wait(`!document.querySelector('[data-testid="send"]').disabled`) // the session is attached again
+	b.Wait(written + " === \"say `heron`\\n\\nsay `stork`\"")          // the portal does not have it
 
 	wire.Pause()
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
