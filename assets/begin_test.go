@@ -178,7 +178,7 @@ func composesOnAPhone(t page) {
 	b.Wait(`document.documentElement.scrollWidth <= innerWidth`)
 	b.Click(id("steer"))
 	b.Wait(written + ` === ""`)
-	t.file(dir, "one", "")
 	b.WaitText(".prompt.steers", "say `steered`")
+	t.file(dir, "one", "")
 	idle(b, 1)
 }
