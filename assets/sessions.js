@@ -103,7 +103,7 @@ export class Sessions {
       entry.buffer.push(message);
       return true;
     }
-    if (!entry.attached) {
+    if (!entry.attached || (entry.session.state === "closed" && isListed(message))) {
       if (entry.isShown && isOpened(message)) this.#follow(id, entry);
       return false;
     }
@@ -161,8 +161,9 @@ export class Sessions {
       if (entry.buffer === buffer) entry.buffer = null;
     }
     this.#attached(entry, result, buffer, after !== "");
-    if (!entry.isShown) this.#detach(id, entry);
-    return entry.session;
+    const isReopened = entry.session.state === "closed" && buffer.some((message) => isListed(message) && isOpened(message)); // meanwhile
+    if (isReopened || !entry.isShown) this.#detach(id, entry);
+    return isReopened && entry.isShown ? this.#attachNow(id, entry) : entry.session;
   }
 
   /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
@@ -219,8 +220,11 @@ export class Sessions {
   }
 }
 
+/** Reports whether a message is from the list of sessions. It may be older than what the session says. @param {Message} message */
+const isListed = ({ method }) => method === "portal.session.changed";
+
 /** Reports whether a message shows that its session is not closed. @param {Message} message */
-const isOpened = ({ method, params }) => method === "run.status" || (method === "portal.session.changed" && params.session.state !== "closed");
+const isOpened = (message) => message.method === "run.status" || (isListed(message) && message.params.session.state !== "closed");
 
 /** Sets how far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} result */
 function setEarlier(session, { truncated, earlier }) {

@@ -217,6 +217,28 @@ describe("a session", () => {
     assert.deepEqual(contents(session), ["a", "b"]);
   });
 
+  for (const [when, isLate] of [["while it is attached", false], ["before the portal says that it is closed", true]]) {
+    test(`that was closed is attached again when another client opens it ${when}`, async () => {
+      const { sessions, session, calls } = await attached();
+      const listed = (state) => sessions.receive({ method: "portal.session.changed", params: { session: { ...info, state } } });
+      sessions.receive({ method: "portal.session.closed", params: { session_id: "s" } });
+      listed("idle"); // as it was before
+      calls[1].resolve({ detached: false });
+      await settled();
+      if (!isLate) listed("idle");
+      calls[2].resolve({ session: { ...info, state: "closed" } });
+      await settled();
+      if (isLate) listed("idle");
+      assert.equal(calls[3]?.method, "portal.session.detach");
+      calls[3].resolve({ detached: true });
+      await settled();
+      calls[4].resolve({ session: info });
+      await settled();
+      assert.equal(session.state, "idle");
+      assert.equal(calls.length, 5);
+    });
+  }
+
   test("that failed to open is tried again", async () => {
     const { sessions, calls } = start();
     const opened = sessions.open("s");
