@@ -425,6 +425,54 @@ func showsTheLatestBranch(t page) {
 		return seen;`))
 }
 
+func ignoresOlderResponses(t page) {
+	assert.Equal(t, []string{"new", "1", "1"}, t.inDocument(alone+`
+		const { extensionsSection } = await import("/views/extensions.js");
+		const { shareSession } = await import("/views/share.js");
+		const { jobsView } = await import("/views/jobs.js");
+		const seen = [];
+		let responses;
+		const hold = (method) => {
+			responses = [];
+			answers[method] = () => new Promise((resolve) => responses.push(resolve));
+		};
+		const respond = async (newer, older) => {
+			do await settled();
+			while (responses.length < 2);
+			responses[1](newer);
+			responses[0](older);
+			await settled();
+		};
+		hold("portal.session.extensions");
+		const extensions = (id) => ({ servers: [{ id, state: "ready", enabled: true, transport: "stdio" }], skills: [] });
+		const section = extensionsSection({ id: "s" }, rpc);
+		document.body.replaceChildren(section.node);
+		section.node.open = true;
+		section.update();
+		await respond(extensions("new"), extensions("old"));
+		seen.push(find("li span").textContent);
+
+		hold("portal.share.list");
+		const share = { share_id: "x", rights: "read", expires_at: new Date().toISOString() };
+		answers["portal.share.create"] = () => ({ ...share, path: "/s/x" });
+		shareSession(rpc, { session_id: "s" }, () => nothing);
+		byId("share-create").click();
+		await respond({ shares: [share] }, { shares: [] });
+		seen.push(String(byId("share-list").children.length));
+		find("dialog").close();
+
+		hold("portal.jobs.list");
+		const job = { job_id: "j", name: "n", status: "Running", directory: "/", input: "", started_at: new Date().toISOString(), works: [], sessions: 0, events: 0 };
+		answers["portal.jobs.watch"] = () => ({ jobs: [job] });
+		await show(jobsView({ rpc, navigate: nothing, list: () => ({ sessions: new Map() }), onChange }));
+		view.receive({ method: "portal.jobs.changed", params: { jobs: [{ ...job, status: "Succeeded" }] } });
+		responses[0]({ book: "b", grid: [], jobs: {}, chart: {} });
+		await settled();
+		seen.push(String(byId("jobs").children.length));
+		view.dispose();
+		return seen;`))
+}
+
 func copiesWholeFileOrNothing(t page) {
 	assert.Equal(t, []string{"Copied", "one\r\ntwo", "Copied", "one\r\ntwo\r\n", "Not copied", "A line is too long to be shown, so the file cannot be copied."}, t.inDocument(alone+`
 		const { filePanel } = await import("/views/file.js");
@@ -469,6 +517,7 @@ func TestViews(t *testing.T) {
 		"copies a whole file or nothing":              copiesWholeFileOrNothing,
 		"looks for files after each run":              looksForFilesAfterEachRun,
 		"shows the latest branch":                     showsTheLatestBranch,
+		"ignores older responses":                     ignoresOlderResponses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

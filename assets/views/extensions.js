@@ -24,12 +24,15 @@ export function extensionsSection(session, rpc) {
   };
   /** @param {unknown} error */
   const showError = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, messageOf(error)));
+  let loads = 0; // so far
   const load = async () => {
     if (!node.open) return;
+    const mine = ++loads;
     try {
       const { servers, skills } = await rpc.call("portal.session.extensions", { session_id: session.id });
-      body.replaceChildren(serverList(servers, (server) => void signIn(server)), skillList(skills));
+      if (mine === loads) body.replaceChildren(serverList(servers, (server) => void signIn(server)), skillList(skills));
     } catch (error) {
+      if (mine !== loads) return;
       body.replaceChildren();
       showError(error);
     }

@@ -38,10 +38,12 @@ export function jobsView(options) {
 
   const load = async () => {
     try {
-      const [book, watched] = await Promise.all([rpc.call("portal.jobs.list"), rpc.call("portal.jobs.watch")]);
+      const watching = rpc.call("portal.jobs.watch").then((watched) => { // at once: changes follow
+        jobs = new Map(watched.jobs.map((/** @type {Info} */ job) => [job.job_id, job]));
+        shown = null;
+      });
+      const [book] = await Promise.all([rpc.call("portal.jobs.list"), watching]);
       setText(about, Object.keys(book.jobs).length === 0 ? "No job book configured." : `Jobs from ${baseName(book.book)} run sessions step by step. They keep running when you leave this page.`);
-      jobs = new Map(watched.jobs.map((/** @type {Info} */ job) => [job.job_id, job]));
-      shown = null;
       await form.load(book);
     } catch (error) {
       if (!isGone(error)) setText(about, messageOf(error));

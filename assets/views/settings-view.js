@@ -14,9 +14,11 @@ import { agentsSection, skillsSection } from "./settings-skills.js";
 export function settingsView({ rpc, notifications }) {
   const newSessions = newSessionSection();
   const permissions = permissionSection();
+  let loads = 0; // so far
   const loadExtensions = async () => {
+    const mine = ++loads;
     const { servers: found, skills: instructions, agents: custom } = await rpc.call("portal.extensions.list");
-    if (isDisposed) return;
+    if (isDisposed || mine !== loads) return;
     servers.show(found);
     skills.show(instructions);
     agents.show(custom);

@@ -36,8 +36,11 @@ export function shareSession(rpc, session, follow) {
 
   /** Runs an action of a button, and shows why it failed. @param {HTMLButtonElement} button @param {() => Promise<void>} act */
   const run = (button, act) => whileBusy(button, act, (text) => (problem.textContent = text));
+  let loads = 0; // so far
   const load = async () => {
+    const mine = ++loads;
     const { shares } = await rpc.call("portal.share.list", { session_id: session.session_id });
+    if (mine !== loads) return; // it is older than what is shown
     heading.hidden = shares.length === 0;
     list.replaceChildren(...shares.map((/** @type {Share} */ share) => row(share)));
   };
