@@ -113,16 +113,16 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     } }, text))));
   };
 
-  /** Says why the models take long to come, if the portal knows. */
+  /** Says why the models take long to come, once the portal knows. */
   const explainWait = async () => {
     const status = await rpc.call("portal.status").catch(() => undefined);
-    if (!ready && status?.agent.state === "starting") setup.replaceChildren(h("p", { class: "setup-line", role: "status", "data-testid": "setup" }, status.agent.message));
+    if (!ready && status?.agent.state === "starting" && setup.textContent !== status.agent.message) setup.replaceChildren(h("p", { class: "setup-line", role: "status", "data-testid": "setup" }, status.agent.message));
   };
 
   const load = async () => {
-    const late = setTimeout(explainWait, 3000);
+    const late = setInterval(explainWait, 3000);
     const [offered] = await Promise.allSettled([rpc.call("model.list", { include_details: true })]);
-    clearTimeout(late);
+    clearInterval(late);
     const [status] = await Promise.allSettled([rpc.call("portal.status")]); // second: the first call starts the agent
     const isOffline = [offered, status].some((result) => result.status === "rejected" && isGone(result.reason));
     if (isOffline) return; // it is loaded after a reconnect
