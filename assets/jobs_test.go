@@ -58,6 +58,7 @@ func watchesJob(t page) {
 	b.Wait("location.hash !== " + literal(first))
 	b.WaitText(of("draft", "Succeeded"), "Already done")
 	b.WaitText(id("status"), "Running")
+	t.file(dir, "go", "")
 	b.WaitText(id("status"), "Succeeded")
 	before := b.Text(states)
 	assert.InDelta(t, 1, evaluate[int](t.T, b, "opened"), 0)
@@ -75,12 +76,15 @@ const shortDirectory = "orders"
 
 var reviewers = []string{"review-correctness", "review-completeness", "review-clarity"}
 
+// waitsAfterDraft is a command that waits for the file go, but not in the first task.
+const waitsAfterDraft = "mkdir drafted || while [ ! -e go ]; do sleep 0.05; done"
+
 // startsRefine starts the job from the grid.
 func startsRefine(b *portaltest.Browser, dir string) {
 	b.Click(`.permission:has(input[value="refine"])`)
 	needs := `document.querySelector('[data-testid="send"]').disabled`
 	b.Wait(needs) // the job requires input
-	b.Write(id("input"), shortMarkup+" say `I look at herons.` wait 8 s")
+	b.Write(id("input"), shortMarkup+" say `I look at herons.` run `"+waitsAfterDraft+"`")
 	b.Type(id("directory"), dir)
 	b.Click(id("send"))
 	b.Wait(`location.hash.startsWith("#/j/")`)
@@ -114,7 +118,7 @@ func opensCardThatChanges(t page) {
 	b := t.open(t.portal.URL + "/#/jobs")
 	b.WaitCount(id("grid", "input"), 1)
 	b.WaitText(id("grid"), "count")
-	b.Write(id("input"), "600 tokens in 60 s")
+	b.Write(id("input"), "600 tokens in 60 s wait 600 s")
 	b.Click(id("send"))
 	b.WaitText(id("sessions-of", ".session-lines p"), "w3")
 

@@ -342,7 +342,7 @@ func fitsAPhone(t page) {
 	b.Wait(at(session))
 	b.Wait("!" + inView("#rail"))
 	b.WaitText(id("answer"), "dipper")
-	assert.True(t, b.Is(fmt.Sprintf(inSight, id("prompt"))))
+	b.Wait(fmt.Sprintf(inSight, id("prompt")))
 	b.Wait(`document.documentElement.scrollWidth <= innerWidth`)
 	b.Click(id("side-toggle"))
 	b.WaitText(id("side-usage"), "tokens")
@@ -360,7 +360,7 @@ func fitsAPhone(t page) {
 	assert.Equal(t, "run `echo dipper`\n", b.Text(written))
 	b.Click(id("send"))
 	b.WaitText(id("question"), "echo dipper")
-	assert.True(t, b.Is(fmt.Sprintf(inSight, id("allow"))))
+	b.Wait(fmt.Sprintf(inSight, id("allow")))
 	b.Click(id("allow"))
 	idle(b, 2)
 }
@@ -388,6 +388,7 @@ func stopsFromOwnViewOnly(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	send(b, "wait 600 s")
 	b.WaitText(id("status"), "Working")
+	b.WaitCount(row(session, ".row-link"), 1)
 	stop := `document.querySelector('[data-testid="stop"]')`
 	for _, beside := range []string{row(session, ".row-link"), id("search"), id("new-session")} {
 		b.Is(`(document.querySelector(` + literal(beside) + `).focus(), true)`)

@@ -27,6 +27,7 @@ func openShare(b *portaltest.Browser) {
 func createLink(b *portaltest.Browser, rights string) string {
 	before := b.Text(`document.querySelector('[data-testid="share-address"]')?.value ?? ""`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`void (document.querySelector('[data-testid="share-rights"]').value = "` + rights + `")`))
+	b.WaitCount(id("share-create")+"[aria-disabled]", 0) // the list has the previous link
 	b.Click(id("share-create"))
 	address := ""
 	b.WaitValue(`document.querySelector('[data-testid="share-address"]')?.value ?? ""`, func(text string) bool {

@@ -359,6 +359,7 @@ func startsNothingTwice(t page) {
 		const dropped = new DataTransfer();
 		dropped.items.add(new File(["an API"], "films.json"));
 		byId("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped }));
+		while (requests.length === 0) await settled(); // the file is read
 		await settled();
 		await again(interfaces);
 		const seen = [requests.at(-1).name, keptKey()];
