@@ -183,6 +183,8 @@ function show() {
   shownAddress = address;
   visits++;
   closeSession();
+  current?.dispose(); // before a session is opened that it shows, too, as a card of a job
+  current = undefined;
   setTitle(TITLES[route.view]);
   if (route.view === "session") void openSession(route.id);
   else setView(viewOf(route));

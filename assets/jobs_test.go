@@ -128,6 +128,9 @@ func opensCardThatChanges(t page) {
 	b.Wait(lastLine + " !== " + literal(before))
 	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	b.Wait(`location.hash.startsWith("#/s/")`)
+	b.Wait(there)
+	before = b.Text(saying)
+	b.Wait(saying + " !== " + literal(before)) // the card no longer has it, but the page follows it
 	b.Click(id("stop"))
 }
 
