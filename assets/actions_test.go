@@ -79,11 +79,13 @@ func showsActions(t page) {
 	idle(b, 3)
 }
 
-// hover moves the mouse over an element.
+// hover moves the mouse over an element, which may move away meanwhile.
 func (t page) hover(b *portaltest.Browser, element string) {
 	b.Wait(element + " !== null")
-	box := evaluate[struct{ X, Y float64 }](t, b, `((r) => ({X: r.x + r.width / 2, Y: r.y + r.height / 2}))(`+element+`.getBoundingClientRect())`)
-	b.Do(chromedp.MouseEvent("mouseMoved", box.X, box.Y))
+	for over := false; !over; over = b.Is(element + `.matches(":hover")`) {
+		box := evaluate[struct{ X, Y float64 }](t, b, `((r) => ({X: r.x + r.width / 2, Y: r.y + r.height / 2}))(`+element+`.getBoundingClientRect())`)
+		b.Do(chromedp.MouseEvent("mouseMoved", box.X, box.Y))
+	}
 }
 
 func forksFromRun(t page) {
