@@ -22,15 +22,16 @@ func ownTerminal() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// How long children of a dead process may take to end by themselves.
+// How long children of a dead process may take to end by themselves, and then when they are killed, which a busy machine delays.
 const (
 	childGrace = 300 * time.Millisecond
+	killGrace  = time.Second
 	childPoll  = 10 * time.Millisecond
 )
 
 // EndChildren ends the children that the process left running: a killed agent leaves its shell commands
 // behind, each in its own process group. The mark in their environment and the session of processes identify them.
-// It returns their number.
+// It returns their number, usually after all of them have ended.
 func (p *Process) EndChildren() int {
 	left := p.marked()
 	n := len(left)
@@ -38,7 +39,10 @@ func (p *Process) EndChildren() int {
 	for deadline := time.Now().Add(childGrace); len(left) > 0 && time.Now().Before(deadline); left = p.marked() {
 		<-time.After(childPoll)
 	}
-	signalGroups(left, syscall.SIGKILL)
+	for deadline := time.Now().Add(killGrace); len(left) > 0 && time.Now().Before(deadline); left = p.marked() {
+		signalGroups(left, syscall.SIGKILL)
+		<-time.After(childPoll)
+	}
 	return n
 }
 

@@ -19,6 +19,15 @@ func TestChildrenWithoutMarkEndWithTheSession(t *testing.T) {
 	assert.Equal(t, 1, p.EndChildren())
 }
 
+// A process with much memory takes some time to end even when it is killed.
+func TestKilledChildrenHaveEndedWhenEndChildrenReturns(t *testing.T) {
+	p, err := process.Start(exec.Command("sh", "-c", `trap "" TERM; { head -c 300000000 /dev/zero; sleep 600; } | tail & kill -9 $$`))
+	require.NoError(t, err)
+	<-p.Exited()
+	assert.NotZero(t, p.EndChildren())
+	assert.Zero(t, p.EndChildren())
+}
+
 func TestProcessLeadsASessionWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	c := exec.Command("sh", "-c", `echo $$; cut -d " " -f 6 /proc/$$/stat; (: </dev/tty) 2>/dev/null || echo none`)
