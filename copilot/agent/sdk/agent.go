@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,14 @@ const (
 // errEnded is the error of calls after the process has ended.
 var errEnded = fault.Errorf(fault.Unavailable, "the Copilot CLI's process has ended")
 
+// ended returns the error of a call: that of calls after the end if the connection is broken, which happens shortly before the process has ended.
+func ended(err error) error {
+	if _, broken := errors.AsType[*net.OpError](err); broken {
+		return errEnded
+	}
+	return err
+}
+
 // call makes a call of the client, which ends with the process at the latest.
 func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	a.calls.RLock()
@@ -71,7 +80,7 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	case a.process.HasEnded():
 		return errEnded
 	}
-	return err
+	return ended(err)
 }
 
 // fetch makes a call of the client that returns a value; see [Agent.call].

@@ -229,6 +229,21 @@ func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
 	})
 }
 
+// The connection of a CLI that dies breaks shortly before its process has ended.
+func TestAgentWithABrokenConnectionIsUnavailable(t *testing.T) {
+	a := launch(t, scriptedCLI{Version: sdk.MinVersion, HangsUp: "ping", Results: map[string]string{"session.create": `{"sessionId":"s"}`}}.driver(t, nil))
+	c := open(t, a, func(o *agent.Opening) { o.Session = "s" })
+	var err error
+	for err == nil || errors.Is(err, context.DeadlineExceeded) { // the first calls have no answer
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err = a.Ping(ctx)
+		cancel()
+	}
+	assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+	err = c.Send(t.Context(), event.Prompt{Text: "hello"})
+	assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+}
+
 func TestSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "signed-in")
 	d := scriptedCLI{Version: sdk.MinVersion, Models: account, SignsIn: file}.driver(t, nil)

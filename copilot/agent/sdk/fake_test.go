@@ -35,6 +35,7 @@ type scriptedCLI struct {
 	Models   string            // JSON of the list; "" means an error
 	Silent   string            // method that it never answers
 	Dies     string            // method at which it exits
+	HangsUp  string            // method at which it closes the connection
 	Computes string            // method at which it computes for ever
 	Waits    string            // method at which it waits for a child, as node does with execFileSync
 	SignsIn  string            // file that makes it signed in while it exists
@@ -133,6 +134,9 @@ func (f scriptedCLI) serve(conn net.Conn) {
 			continue
 		case f.Dies:
 			os.Exit(3)
+		case f.HangsUp:
+			_ = conn.Close()
+			return
 		case f.Computes:
 			for i := uint32(1); i != 0; i |= 1 { // never 0
 				i += 2
