@@ -3,7 +3,6 @@ package sdk_test
 import (
 	"io"
 	"net"
-	"slices"
 	"testing"
 	"time"
 
@@ -48,9 +47,9 @@ func TestDelayedOutputArrivesAtOnce(t *testing.T) {
 			ack := sdk.NewQuickAck(near.RemoteAddr().String())
 			require.NotNil(t, ack)
 			t.Cleanup(ack.Close)
-			var took []time.Duration
+			took := late
 			one := make([]byte, 1)
-			for range 21 { // a connection used for requests acknowledges late
+			for n := 0; n < 11 || n < 1000 && took >= 20*time.Millisecond; n++ { // a connection used for requests acknowledges late
 				_, err := near.Write(one)
 				require.NoError(t, err)
 				_, err = io.ReadFull(far, one)
@@ -64,9 +63,11 @@ func TestDelayedOutputArrivesAtOnce(t *testing.T) {
 					_, err := io.ReadFull(near, one)
 					require.NoError(t, err)
 				})
-				took = append(took, time.Since(begin))
+				if n >= 10 {
+					took = min(took, time.Since(begin))
+				}
 			}
-			assert.Less(t, slices.Min(took[len(took)/2:]), 20*time.Millisecond, "all would take 40 ms, and some take longer on a busy machine")
+			assert.Less(t, took, 20*time.Millisecond, "all would take 40 ms, and most take longer on a busy machine")
 		})
 	}
 }
@@ -92,7 +93,7 @@ func TestSecondDescriptorIsClosed(t *testing.T) {
 	ack.Close()
 	ack.Close()
 	ack.Soon()
-	require.NoError(t, far.SetReadDeadline(time.Now().Add(soon)))
+	require.NoError(t, far.SetReadDeadline(time.Now().Add(late)))
 	_, err := far.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF, "the peer sees the end")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 const account = `[{"id":"gpt-x","name":"GPT X","billing":{"multiplier":2.5}},{"id":"free","name":"Free","billing":{"multiplier":0}},{"id":"new","name":"New"}]`
@@ -199,11 +200,11 @@ func TestHangingProvidersAreAwaitedConcurrently(t *testing.T) {
 		}
 	})
 	a := launch(t, d)
-	begin := time.Now()
+	begin := testclock.Now()
 	got, err := a.Models(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, accountModels, got)
-	assert.Less(t, time.Since(begin), 11*time.Second)
+	assert.Less(t, begin.Elapsed(), 11*time.Second)
 }
 
 func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
@@ -216,11 +217,11 @@ func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
 	})
 	t.Run("at once if it has ended", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil))
-		begin := time.Now()
+		begin := testclock.Now()
 		_, err := a.Models(t.Context())
 		require.ErrorContains(t, err, "the Copilot CLI's process has ended")
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
-		assert.Less(t, time.Since(begin), soon)
+		assert.Less(t, begin.Elapsed(), soon)
 		<-a.Done()
 		_, err = a.Models(t.Context())
 		require.ErrorContains(t, err, "has ended")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 func TestConversation(t *testing.T) {
@@ -48,10 +50,14 @@ func givesLongAnswers(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	c := open(t, a, nil)
 	got := c.run("5,000 tokens")
-	deltas := all[event.MessageDelta](got)
-	require.Len(t, deltas, 5000)
-	for i, d := range deltas {
-		require.Equal(t, fmt.Sprintf("w%d", i+1), strings.TrimSpace(d.Text))
+	var text strings.Builder
+	for _, d := range all[event.MessageDelta](got) {
+		text.WriteString(d.Text)
+	}
+	words := strings.Fields(text.String())
+	require.Len(t, words, 5000)
+	for i, w := range words {
+		require.Equal(t, fmt.Sprintf("w%d", i+1), w)
 	}
 }
 
@@ -76,9 +82,11 @@ func sumsUp(t *testing.T, a *sdk.Agent) {
 		c.run("say `x`")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		began := time.Now()
-		require.ErrorIs(t, c.Compact(ctx), context.DeadlineExceeded)
-		assert.Less(t, time.Since(began), soon)
+		began := testclock.Now()
+		if err := c.Compact(ctx); err != nil { // nil: on a busy machine it may be done when the time is noticed
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		assert.Less(t, began.Elapsed(), soon)
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
 }
@@ -222,9 +230,9 @@ func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	c := open(t, a, nil)
 	inBackground(c, "sleep 60")
-	begin := time.Now()
+	begin := testclock.Now()
 	until[event.Idle](c)
-	assert.Less(t, time.Since(begin), 30*time.Second)
+	assert.Less(t, begin.Elapsed(), 30*time.Second)
 	assert.Equal(t, "hello", said(c.run("say `hello`")))
 }
 
@@ -255,8 +263,9 @@ func TestBackgroundNewsDoNotEndPromptEarly(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, release)
 	_, got := until[event.Idle](c)
 	assert.Equal(t, "my answer", said(got))
-	_, more := c.next(300 * time.Millisecond)
-	assert.False(t, more)
+	for b, more := c.next(300 * time.Millisecond); more; b, more = c.next(300 * time.Millisecond) {
+		assert.Contains(t, []string{"event.Notice", "event.TitleChanged", "event.UsageChanged", "event.ServerChanged"}, fmt.Sprintf("%T", b), "only these may come at any time")
+	}
 }
 
 func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
@@ -287,7 +296,7 @@ func closeEndsCommands(t *testing.T, a *sdk.Agent) {
 			begin(c)
 			require.Greater(t, len(children(t, a.Mark())), 1)
 			c.close()
-			assert.Eventually(t, func() bool { return len(children(t, a.Mark())) == 1 }, soon, 10*time.Millisecond)
+			assert.Eventually(t, func() bool { return len(children(t, a.Mark())) == 1 }, late, 10*time.Millisecond)
 		})
 	}
 }
@@ -304,7 +313,7 @@ func mayBeRefused(t *testing.T, a *sdk.Agent) {
 
 func TestModelCanBeChanged(t *testing.T) {
 	t.Parallel()
-	var models [2]string
+	var models [2]atomic.Value // paths of requests
 	o := options(t)
 	o.DemoAlways = false
 	for i := range models {
@@ -320,20 +329,20 @@ func TestModelCanBeChanged(t *testing.T) {
 
 	c := open(t, a, func(o *agent.Opening) { o.Model = "p0/demo" })
 	assert.Equal(t, "first", said(c.run("say `first`")))
-	assert.NotEmpty(t, models[0])
-	assert.Empty(t, models[1])
+	assert.NotEmpty(t, models[0].Load())
+	assert.Empty(t, models[1].Load())
 	require.NoError(t, c.SetModel(t.Context(), "p1/demo"))
 	changed, _ := until[event.ModelChanged](c)
 	assert.Equal(t, "p1/demo", changed.Model)
 	assert.Contains(t, said(c.run("recall")), "first", "it knows the earlier prompts")
-	assert.NotEmpty(t, models[1])
+	assert.NotEmpty(t, models[1].Load())
 	require.Error(t, c.SetModel(t.Context(), "nothing/such"))
 	assert.Equal(t, "third", said(c.run("say `third`")))
 }
 
 func TestProviderThatListsModelIsUsed(t *testing.T) {
 	t.Parallel()
-	var asked [4]string
+	var asked [4]atomic.Value // paths of requests
 	o := options(t)
 	kinds := []struct{ kind, root, chat string }{
 		{"openai", "/v1", "/v1/chat/completions"},
@@ -354,6 +363,6 @@ func TestProviderThatListsModelIsUsed(t *testing.T) {
 		c := open(t, a, func(o *agent.Opening) { o.Model = list[i].ID })
 		got := c.run("hello")
 		assert.NotEmpty(t, all[event.SessionError](got), "the provider answers 400")
-		assert.Equal(t, k.chat, asked[i])
+		assert.Equal(t, k.chat, asked[i].Load())
 	}
 }

@@ -21,7 +21,7 @@ func TestClosedConversationOfKilledAgentLeavesNoGoroutine(t *testing.T) {
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
 	<-a.Done()
 	require.Error(t, c.Close(t.Context()), "the CLI does not know that it is closed")
-	require.Eventually(t, func() bool { return eventLoops(t) <= before }, soon, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return eventLoops(t) <= before }, late, 10*time.Millisecond)
 }
 
 // eventLoops returns the number of goroutines that wait for events of a conversation.

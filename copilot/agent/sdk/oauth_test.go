@@ -16,10 +16,7 @@ import (
 func signInToServer(w whole) {
 	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.vault": permission.Allow} })
 	v.run(text("say `hello`"))
-	for v.server("vault").State == event.ServerPending {
-		next[event.ServerChanged](v)
-	}
-	assert.Equal(w, event.ServerSignIn, v.server("vault").State)
+	assert.Equal(w, event.ServerSignIn, v.settled("vault").State)
 	address, err := v.SignIn(w.Context(), "vault")
 	require.NoError(w, err)
 	response, err := http.Get(address) // as a browser does
@@ -63,6 +60,15 @@ func checkServers(w whole) {
 	}
 	_, err = w.host.SignInToServer(w.Context(), dir, "nobody")
 	require.ErrorContains(w, err, "nobody")
+}
+
+// settled returns a server that is no longer connecting.
+func (v *viewer) settled(name string) event.Server {
+	v.Helper()
+	for v.server(name).State == event.ServerPending {
+		next[event.ServerChanged](v)
+	}
+	return v.server(name)
 }
 
 func (v *viewer) server(name string) event.Server {

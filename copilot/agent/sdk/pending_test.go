@@ -132,7 +132,7 @@ func TestPendingQuestionsContinueOrEndAfterDeath(t *testing.T) {
 		pending[m.name] = m.before(asking[m.name])
 	}
 	for name, k := range asking {
-		require.Eventually(t, func() bool { return k.saved(home) }, soon, 10*time.Millisecond, name)
+		require.Eventually(t, func() bool { return k.saved(home) }, late, 10*time.Millisecond, name)
 	}
 	asking[unsaved.name] = unsaved.callAll(t, first)
 	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGKILL))
@@ -203,7 +203,7 @@ func continuing(t *testing.T, file string) []mortal {
 			[]call{shell("echo ran >> " + file + "; sleep 60"), shell("echo second")},
 			func(m *killable) []string {
 				m.allow("call-0")
-				require.Eventually(t, func() bool { ran, _ := os.ReadFile(file); return len(ran) > 0 }, soon, 10*time.Millisecond)
+				require.Eventually(t, func() bool { ran, _ := os.ReadFile(file); return len(ran) > 0 }, late, 10*time.Millisecond)
 				return []string{"call-1"}
 			},
 			continuesBesideInterrupted("interrupted"),

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // cli returns the path of the real Copilot CLI, which `make build` downloads.
@@ -214,12 +216,12 @@ func (c *talk) answer(q event.Question, a event.Answer) {
 // abort aborts the run and returns how long it took until the agent was idle.
 func (c *talk) abort() time.Duration {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
-	begin := time.Now()
+	begin := testclock.Now()
 	require.NoError(c.t, c.Abort(ctx))
 	until[event.Idle](c)
-	return time.Since(begin)
+	return begin.Elapsed()
 }
 
 func (c *talk) close() {
@@ -299,10 +301,10 @@ func delayed(h http.Handler, about string, seen chan<- struct{}, hold <-chan str
 }
 
 // counted stores the path of the last request for an answer.
-func counted(h http.Handler, last *string) http.Handler {
+func counted(h http.Handler, last *atomic.Value) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			*last = r.URL.Path
+			last.Store(r.URL.Path)
 		}
 		h.ServeHTTP(w, r)
 	})

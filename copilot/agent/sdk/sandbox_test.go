@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -27,7 +28,7 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 	o, home := sandboxOptions(t, n)
 	o.Env = append(o.Env, env...)
 	driver := sdk.New(o)
-	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}})
+	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}, Pool: agent.PoolOptions{StartTimeout: late}})
 	t.Cleanup(func() { h.Close(t.Context()) })
 	return h, home
 }
@@ -143,7 +144,7 @@ func TestSandboxedCLIReachesGitHubThroughTheGate(t *testing.T) {
 	select {
 	case request := <-asked:
 		assert.Equal(t, "CONNECT api.github.com:443", request)
-	case <-time.After(soon):
+	case <-time.After(late):
 		assert.Fail(t, "the CLI does not use the configured proxy")
 	}
 }

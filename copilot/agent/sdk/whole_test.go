@@ -71,7 +71,7 @@ func (w whole) start(change func(*copilot.Start)) *viewer {
 	if change != nil {
 		change(&start)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	s, err := w.host.Start(ctx, start)
 	require.NoError(w, err)
@@ -94,7 +94,7 @@ func (v *viewer) answer(q event.Question, a event.Answer) {
 // next reads up to the next body of a type and returns it with all events read.
 func next[B event.Body](v *viewer) (B, []event.Event) {
 	v.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	var passed []event.Event
 	for {
@@ -451,7 +451,7 @@ func modes(w whole) {
 
 func queueAndSteer(w whole) {
 	v := w.start(nil)
-	first := v.prompt(text("60 tokens in 6 s"))
+	first := v.prompt(text("100 tokens in 10 s"))
 	second := v.prompt(text("say `behind`"))
 	next[event.MessageDelta](v)
 	steered := v.prompt(event.Prompt{Text: "say `in between`", Steer: true})
@@ -466,10 +466,10 @@ func queueAndSteer(w whole) {
 	}
 	_, passed = next[event.RunEnded](v)
 	assert.Equal(w, "behind", lastSaid(passed))
-	assert.Equal(w, second, passed[0].Run)
+	assert.Equal(w, second, passed[len(passed)-1].Run)
 	alone := v.prompt(event.Prompt{Text: "say `alone`", Steer: true})
 	_, passed = next[event.RunEnded](v)
-	assert.Equal(w, alone, passed[0].Run, "without a run it is an ordinary prompt")
+	assert.Equal(w, alone, passed[len(passed)-1].Run, "without a run it is an ordinary prompt")
 	assert.Equal(w, "alone", lastSaid(passed))
 }
 
@@ -571,7 +571,7 @@ func clientToolFails(w whole) {
 	asked, _ := among[event.QuestionAsked](passed)
 	assert.Empty(w, asked, "a denied tool is not called")
 
-	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), late)
 	defer cancel()
 	_, err := w.host.Start(ctx, copilot.Start{Directory: w.TempDir(), Tools: []event.Tool{{Name: "bash"}}})
 	require.ErrorContains(w, err, "bash")
@@ -584,8 +584,8 @@ func extensions(w whole) {
 	require.NoError(w, os.MkdirAll(dir, 0o700))
 	require.NoError(w, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: birds\ndescription: all about birds\n---\nThey fly.\n"), 0o600))
 	v.run(text("say `hello`"))
-	assert.Equal(w, event.ServerConnected, v.server("desk").State)
-	assert.Equal(w, event.ServerFailed, v.server("gone").State)
+	assert.Equal(w, event.ServerConnected, v.settled("desk").State)
+	assert.Equal(w, event.ServerFailed, v.settled("gone").State)
 	assert.NotEmpty(w, v.server("gone").Error)
 	x, err := w.host.Extensions(w.Context(), v.Info().Directory)
 	require.NoError(w, err)
