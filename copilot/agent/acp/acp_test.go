@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,7 +77,10 @@ func TestCancellationThatNobodyAskedForIsAnError(t *testing.T) {
 	}
 }
 
-func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) {
+func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) { synctest.Test(t, cancelIsRepeated) }
+
+func cancelIsRepeated(t *testing.T) {
+	t.Helper()
 	cancelled := make(chan struct{}, 10)
 	methods := prompted(func(ctx context.Context, _ *jsonrpc.Peer) string {
 		for range 2 { // the first is ignored
@@ -94,17 +96,7 @@ func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) {
 	c, bodies := s.open(t.TempDir())
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
 	require.NoError(t, c.Abort(t.Context()))
-	for {
-		select {
-		case b := <-bodies:
-			if idle, ok := b.(event.Idle); ok {
-				assert.True(t, idle.Aborted)
-				return
-			}
-		case <-time.After(20 * time.Second):
-			require.Fail(t, "the turn does not end")
-		}
-	}
+	awaitAborted(t, bodies)
 }
 
 // signalling returns a method for notifications that signals each.
@@ -228,6 +220,11 @@ func TestPlanBecomesToDos(t *testing.T) {
 }
 
 func TestSessionThatIgnoresCancelIsClosedAndResumed(t *testing.T) {
+	synctest.Test(t, sessionThatIgnoresCancel)
+}
+
+func sessionThatIgnoresCancel(t *testing.T) {
+	t.Helper()
 	closed := make(chan struct{})
 	methods := prompted(func(ctx context.Context, _ *jsonrpc.Peer) string {
 		<-ctx.Done()
@@ -242,14 +239,7 @@ func TestSessionThatIgnoresCancelIsClosedAndResumed(t *testing.T) {
 	c, bodies := s.open(t.TempDir())
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
 	require.NoError(t, c.Abort(t.Context()))
-	for idle := false; !idle; {
-		select {
-		case b := <-bodies:
-			_, idle = b.(event.Idle)
-		case <-time.After(20 * time.Second):
-			require.Fail(t, "the turn does not end")
-		}
-	}
+	awaitAborted(t, bodies)
 	<-closed
 	assert.Contains(t, s.calls(), "session/close")
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "again"}))

@@ -134,7 +134,7 @@ func (s *scripted) run(answer func(agent.Conversation, event.Question)) []event.
 func (s *scripted) prompt(c agent.Conversation, bodies <-chan event.Body, answer func(agent.Conversation, event.Question)) (list []event.Body) {
 	s.Helper()
 	require.NoError(s, c.Send(s.Context(), event.Prompt{Text: "go"}))
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case b := <-bodies:

@@ -133,7 +133,7 @@ func textFor(q event.Question, reply string) string {
 
 func awaitIdle(t *testing.T, bodies <-chan event.Body) (list []event.Body) {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case b := <-bodies:
@@ -262,7 +262,7 @@ func disguise(t *testing.T, prefix string, input document) {
 				assert.Equal(t, "cancelled", result.Outcome.Outcome, "there is no option that refuses")
 				return
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			require.Fail(t, "nobody is asked")
 		}
 	}

@@ -127,7 +127,7 @@ func compactionCancelled(s *ruleContext) {
 		if err != nil && !errors.Is(err, context.Canceled) { // nil: already done
 			s.Errorf("unexpected error: %v", err)
 		}
-	case <-time.After(soon):
+	case <-time.After(late):
 		s.Fatalf("Compact does not return")
 	}
 	until[event.CompactionEnded](c)

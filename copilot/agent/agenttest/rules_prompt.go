@@ -159,7 +159,7 @@ func subagentsAreNamed(s *ruleContext) {
 
 func steeringPromptIsRead(s *ruleContext) {
 	c := s.open(nil)
-	c.send(Stream{Chunks: 40, Over: 4 * time.Second})
+	c.send(Stream{Chunks: 80, Over: 8 * time.Second})
 	until[event.MessageDelta](c)
 	s.mustSucceed(c.Send(s.shortContext(), c.steer("steered")))
 	s.contains(said(c.idle(false)), "steered")

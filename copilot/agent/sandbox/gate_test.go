@@ -257,12 +257,12 @@ func TestClosedGateEndsStalledUploads(t *testing.T) {
 		last := before
 		before = body.read.Load()
 		return before > 0 && before == last
-	}, 30*time.Second, 300*time.Millisecond, "the upload does not stall")
+	}, time.Minute, 300*time.Millisecond, "the upload does not stall")
 	closed := make(chan struct{})
 	go func() { g.Close(); close(closed) }()
 	select {
 	case <-closed:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		_ = conn.Close() // so that cleaning up ends
 		require.Fail(t, "Close waits for the upload")
 	}
