@@ -206,7 +206,7 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			assert.Empty(r, r.told(), "once")
 		}},
 		"but only for a limited time": {false, func(r run) {
-			time.Sleep(2 * time.Second)
+			time.Sleep(10 * time.Second)
 			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
 			r.EndReading(todo)
 			assert.Equal(r, []event.Body{planned}, r.told())
@@ -217,16 +217,16 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			assert.Empty(r, r.told())
 		}},
 		"and the next run waits as long, whatever the last one did": {false, func(r run) {
-			time.Sleep(1600 * time.Millisecond)
+			time.Sleep(8 * time.Second)
 			r.EndReading(todo)
 			assert.Len(r, r.told(), 2)
 			require.NoError(r, r.Sent(event.Prompt{Text: "b"}))
 			r.Event(vendorEvent(r.T, "user.message", `{"content":"b"}`))
 			r.BeginReading()
 			r.Event(vendorEvent(r.T, "assistant.idle", `{}`))
-			time.Sleep(1600 * time.Millisecond)
+			time.Sleep(8 * time.Second)
 			assert.Empty(r, r.told())
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(2 * time.Second)
 			assert.Len(r, r.told(), 1)
 		}},
 		"but it is not reported after Close": {false, func(r run) {
@@ -255,6 +255,19 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			})
 		})
 	}
+}
+
+// No other signal may follow the one whose reading took too long.
+func TestTodosAreReadAgainIfTheCLIWasTooBusy(t *testing.T) {
+	t.Parallel()
+	const read = "session.plan.readSqlTodosWithDependencies"
+	f := scriptedCLI{Version: sdk.MinVersion, Misses: read, Results: map[string]string{
+		"session.create": `{"sessionId":"s"}`, read: `{"rows":[{"id":"1","title":"a","status":"done"}],"dependencies":[]}`,
+	}}
+	c := open(t, launch(t, f.driver(t, nil)), func(o *agent.Opening) { o.Session = "s" })
+	sdk.Tell(c.Conversation, vendorEvent(t, "session.todos_changed", `{}`))
+	plan, _ := until[event.PlanChanged](c)
+	assert.Equal(t, []event.Todo{{ID: "1", Title: "a", State: event.TodoCompleted}}, plan.Todos)
 }
 
 func TestTodos(t *testing.T) {

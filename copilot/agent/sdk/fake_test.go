@@ -34,6 +34,7 @@ type scriptedCLI struct {
 	Quota    string            // JSON of the response; "" means an error
 	Models   string            // JSON of the list; "" means an error
 	Silent   string            // method that it never answers
+	Misses   string            // method that it answers only when it is called again
 	Dies     string            // method at which it exits
 	HangsUp  string            // method at which it closes the connection
 	Computes string            // method at which it computes for ever
@@ -110,7 +111,7 @@ func fakeCLI(text string) {
 
 func (f scriptedCLI) serve(conn net.Conn) {
 	in := bufio.NewReader(conn)
-	for {
+	for missed := false; ; {
 		var size int
 		if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
 			return
@@ -128,6 +129,10 @@ func (f scriptedCLI) serve(conn net.Conn) {
 		}
 		if f.Asked != "" {
 			note(f.Asked, call.Method)
+		}
+		if call.Method == f.Misses && !missed {
+			missed = true
+			continue
 		}
 		switch call.Method {
 		case f.Silent:

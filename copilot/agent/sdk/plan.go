@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -10,8 +11,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planTimeout is the time limit for reading the to-dos, and how long the end of a run waits for it.
-const planTimeout = 2 * time.Second
+// Reading the to-dos is repeated after readTimeout. The end of a run waits for it no longer than holdTimeout.
+const (
+	readTimeout = 2 * time.Second
+	holdTimeout = 10 * time.Second
+)
 
 // plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
 // often several times at once; one goroutine reads them as long as there are changes.
@@ -31,7 +35,7 @@ func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 		return false
 	}
 	p.held = &i
-	time.AfterFunc(planTimeout, func() { release(&i) })
+	time.AfterFunc(holdTimeout, func() { release(&i) })
 	return true
 }
 
@@ -62,8 +66,11 @@ func (c *conversation) readPlan() {
 	c.work.Go(func() {
 		<-c.opened
 		for c.planIsDirty() {
-			if todos, err := c.todos(); err == nil { // otherwise the next signal reads them
+			switch todos, err := c.todos(); {
+			case err == nil:
 				c.plannedTodos(todos)
+			case errors.Is(err, context.DeadlineExceeded): // the CLI is busy; after other errors the next signal reads them
+				c.dirtyPlan()
 			}
 		}
 	})
@@ -81,6 +88,13 @@ func (c *conversation) planIsDirty() bool {
 	return false
 }
 
+// dirtyPlan makes the goroutine read the to-dos again.
+func (c *conversation) dirtyPlan() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan.dirty = true
+}
+
 func (c *conversation) plannedTodos(todos []event.Todo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +107,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 
 // todos returns the to-dos of the session, in the order of their creation.
 func (c *conversation) todos() ([]event.Todo, error) {
-	return fetch(context.Background(), c.agent, planTimeout, func(ctx context.Context) ([]event.Todo, error) {
+	return fetch(context.Background(), c.agent, readTimeout, func(ctx context.Context) ([]event.Todo, error) {
 		return query(ctx, c.agent, func() ([]event.Todo, error) {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
 			if err != nil {
