@@ -44,7 +44,7 @@ func escape(t *testing.T, shell *terminal.Terminal, dir string) {
 }
 
 func TestClosedTerminalHangsUp(t *testing.T) {
-	require.Eventually(t, func() bool { return hangsUp(t) }, time.Minute, time.Millisecond, "on a busy machine, a shell may take longer than it may")
+	require.Eventually(t, func() bool { return hangsUp(t) }, 5*time.Minute, time.Millisecond, "on a busy machine, a shell may take longer than it may")
 }
 
 // hangsUp reports whether a shell whose terminal is closed runs its trap to the end.

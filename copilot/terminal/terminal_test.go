@@ -19,7 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/terminal"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // start starts a shell in a directory of its own.
 func start(t *testing.T, environ ...string) (shell *terminal.Terminal, dir string) {

@@ -53,9 +53,10 @@ const (
 // errEnded is the error of calls after the process has ended.
 var errEnded = fault.Errorf(fault.Unavailable, "the Copilot CLI's process has ended")
 
-// ended returns the error of a call: that of calls after the end if the connection is broken, which happens shortly before the process has ended.
-func ended(err error) error {
-	if _, broken := errors.AsType[*net.OpError](err); broken {
+// ended returns the error of a call: that of calls after the end if the process has ended, or its connection is broken, which happens shortly
+// before.
+func (a *Agent) ended(err error) error {
+	if _, broken := errors.AsType[*net.OpError](err); broken || err != nil && a.process.HasEnded() {
 		return errEnded
 	}
 	return err
@@ -74,13 +75,10 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	defer cancel()
 	defer a.ack.await()()
 	err := do(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		a.recordActivity()
-	case a.process.HasEnded():
-		return errEnded
 	}
-	return ended(err)
+	return a.ended(err)
 }
 
 // fetch makes a call of the client that returns a value; see [Agent.call].

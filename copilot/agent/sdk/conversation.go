@@ -258,12 +258,12 @@ func (a *Agent) withTimeout(ctx context.Context, call func() error) error {
 	go func() { done <- call() }()
 	select {
 	case err := <-done:
-		return ended(err)
+		return a.ended(err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-done:
-		return ended(err)
+		return a.ended(err)
 	case <-time.After(callGrace):
 		return ctx.Err()
 	}

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The test is not parallel: it counts goroutines of the whole process.
@@ -20,6 +23,7 @@ func TestClosedConversationOfKilledAgentLeavesNoGoroutine(t *testing.T) {
 	require.Greater(t, eventLoops(t), before)
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
 	<-a.Done()
+	assert.Equal(t, fault.Unavailable, fault.KindOf(c.Send(t.Context(), event.Prompt{Text: "hello"})))
 	require.Error(t, c.Close(t.Context()), "the CLI does not know that it is closed")
 	require.Eventually(t, func() bool { return eventLoops(t) <= before }, late, 10*time.Millisecond)
 }
