@@ -17,8 +17,8 @@ import (
 
 // The test is not parallel: it counts goroutines of the whole process.
 func TestClosedConversationOfKilledAgentLeavesNoGoroutine(t *testing.T) {
-	before := eventLoops(t)
 	a := launch(t, sdk.New(options(t)))
+	before := eventLoops(t)
 	c := open(t, a, nil)
 	require.Greater(t, eventLoops(t), before)
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
