@@ -146,9 +146,12 @@ func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// shown is the text of a page without its list of sessions, which is long when tests share a portal, and what has the focus.
+const shown = `[...document.querySelectorAll("body > :not(.rail)")].map((part) => part.innerText).join("\n").trim() + "\nfocus: " + document.activeElement?.outerHTML.slice(0, 200)`
+
 func (b *Browser) fail(err error) {
 	b.t.Helper()
-	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only
+	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string](shown)) // for the message only
 	b.t.Fatalf("the browser: %v; the page:\n%s", err, text)
 }
 

@@ -102,6 +102,17 @@ const (
 	moreTime   = 2 * time.Second
 )
 
+// nextAnswer returns the answer of another server, after some have answered.
+func (l *Log) nextAnswer(ctx context.Context, answers *nats.Subscription, some int) (*nats.Msg, error) {
+	limit := answerTime
+	if some >= l.options.Replicas {
+		limit = moreTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return answers.NextMsgWithContext(ctx)
+}
+
 // servers asks all servers about the connections of this account, because every user may, for what they say about themselves.
 func (l *Log) servers(ctx context.Context) (list []Server, err error) {
 	inbox := l.connection.NewRespInbox()
@@ -114,13 +125,7 @@ func (l *Log) servers(ctx context.Context) (list []Server, err error) {
 		return nil, err
 	}
 	for {
-		limit := answerTime
-		if len(list) >= l.options.Replicas {
-			limit = moreTime
-		}
-		limited, cancel := context.WithTimeout(ctx, limit)
-		m, err := answers.NextMsgWithContext(limited)
-		cancel()
+		m, err := l.nextAnswer(ctx, answers, len(list))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
