@@ -57,10 +57,11 @@ AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 TEST_FLAGS := $(TAGS) $(RACE) -vet=off -shuffle=on
 TEST       := $(GO) test $(TEST_FLAGS)
 
-# A failed test runs once more, because drivers of real programs fail by chance, too. It is reported either way. After a data race or many
-# failures nothing runs again. RERUNS=0 is strict.
-RERUNS ?= 1
-FLAKY  := .tools/flaky
+# A failed test runs once more, because drivers of real programs fail by chance, too. It is reported either way. After a data race, a panic or
+# many failures nothing runs again. RERUNS=0 is strict.
+RERUNS  ?= 1
+FLAKY   := .tools/flaky
+RESULTS := .tools/results.json
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats cluster presets soak endurance fuzz bench screenshots dist vendor clean cli
@@ -88,7 +89,8 @@ test: deps build $(SUM)-$(SUM_AT) axe acp opencode inspector nats ## run all tes
 	echo "testing all packages; the first ones take minutes"; \
 	rm -f $(FLAKY); \
 	run packages $(SUM) --format standard-quiet --hide-summary skipped --rerun-fails=$(RERUNS) --rerun-fails-max-failures=5 \
-		--rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY) --packages="./server ./assets ./..." -- $(TEST_FLAGS) -p $(AT_ONCE) -timeout 60m; \
+		--rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY) --jsonfile=$(RESULTS) --packages="./server ./assets ./..." -- $(TEST_FLAGS) -p $(AT_ONCE) -timeout 60m; \
+	run "interrupted packages" .ci/interrupted.sh $(RESULTS); \
 	[ ! -s $(FLAKY) ] || { echo "These tests failed at first. Each is a fault to mend, of the test or of the portal:"; cat $(FLAKY); }; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 

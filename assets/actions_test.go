@@ -3,10 +3,12 @@ package assets_test
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/git/gittest"
 	"github.com/copilot-portal/portal/server/portaltest"
@@ -82,9 +84,11 @@ func showsActions(t page) {
 // hover moves the mouse over an element, which may move away meanwhile.
 func (t page) hover(b *portaltest.Browser, element string) {
 	b.Wait(element + " !== null")
+	began := time.Now()
 	for over := false; !over; over = b.Is(element + `.matches(":hover")`) {
 		box := evaluate[struct{ X, Y float64 }](t, b, `((r) => ({X: r.x + r.width / 2, Y: r.y + r.height / 2}))(`+element+`.getBoundingClientRect())`)
 		b.Do(chromedp.MouseEvent("mouseMoved", box.X, box.Y))
+		require.Less(t, time.Since(began), time.Minute, "the mouse is never over %s", element)
 	}
 }
 

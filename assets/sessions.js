@@ -17,9 +17,11 @@ import { apply, applyInfo, newSession, setDetached } from "./store.js";
  * @property {Promise<boolean> | null} loading earlier items
  * @property {Promise<unknown>} detaching the portal handles calls concurrently, so attaching waits for it
  * @property {boolean} known it was attached before
+ * @property {number} closedCount how often in a row it was closed when attached, although it was listed as open
  */
 
 const MAX_CACHED = 8; // states kept of sessions that no view shows
+const MAX_CLOSED = 3; // after which a session is not attached because it is listed as open
 const PAGE = { max_runs: 200, max_events: 300 }; // of the past per call: the end is shown first, the rest on demand
 
 export class Sessions {
@@ -42,7 +44,7 @@ export class Sessions {
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), isShown: true, attached: false, buffer: null, attaching: null, loading: null, detaching: Promise.resolve(), known: false };
+      entry = { session: newSession({ session_id: id }), isShown: true, attached: false, buffer: null, attaching: null, loading: null, detaching: Promise.resolve(), known: false, closedCount: 0 };
     }
     entry.isShown = true;
     this.#entries.delete(id); // moves it to the end: least recently used come first
@@ -99,12 +101,13 @@ export class Sessions {
       void this.#reset(entry);
       return true;
     }
+    if (isListed(message) && !isOpened(message)) entry.closedCount = 0;
     if (entry.buffer) {
       entry.buffer.push(message);
       return true;
     }
     if (!entry.attached || (entry.session.state === "closed" && isListed(message))) {
-      if (entry.isShown && isOpened(message)) this.#follow(id, entry);
+      if (entry.isShown && isOpened(message) && (entry.closedCount < MAX_CLOSED || !isListed(message))) this.#follow(id, entry);
       return false;
     }
     apply(entry.session, message, this.clock());
@@ -161,7 +164,10 @@ export class Sessions {
       if (entry.buffer === buffer) entry.buffer = null;
     }
     this.#attached(entry, result, buffer, after !== "");
-    const isReopened = entry.session.state === "closed" && buffer.some((message) => isListed(message) && isOpened(message)); // meanwhile
+    const isClosed = entry.session.state === "closed";
+    entry.closedCount = isClosed ? entry.closedCount + 1 : 0;
+    const listed = buffer.filter(isListed).at(-1);
+    const isReopened = isClosed && listed !== undefined && isOpened(listed) && entry.closedCount < MAX_CLOSED; // meanwhile
     if (isReopened || !entry.isShown) this.#detach(id, entry);
     return isReopened && entry.isShown ? this.#attachNow(id, entry) : entry.session;
   }

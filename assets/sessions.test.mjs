@@ -239,6 +239,17 @@ describe("a session", () => {
     });
   }
 
+  test("that stays closed is not attached for ever because it is listed as open", async () => {
+    const { sessions, calls } = await attached();
+    sessions.receive({ method: "portal.session.closed", params: { session_id: "s" } });
+    for (let i = 0; i < 20; i++) {
+      sessions.receive({ method: "portal.session.changed", params: { session: { ...info, state: "idle" } } });
+      calls.at(-1)?.resolve({ session: { ...info, state: "closed" } });
+      await settled();
+    }
+    assert.ok(calls.length < 10, String(calls.length));
+  });
+
   test("that failed to open is tried again", async () => {
     const { sessions, calls } = start();
     const opened = sessions.open("s");

@@ -69,6 +69,7 @@ func hasTerminal(t page) {
 	}
 	slices.Sort(pauses)
 	assert.Less(t, pauses[2], 2*time.Second, "the page responds")
+	assert.Less(t, time.Since(begin), time.Minute, "also by the wall clock")
 	b.Press("c", kb.ModifierCtrl)
 	enter(b, "echo stopped-$((1+1))")
 	b.Wait(hasOutput("stopped-2"))

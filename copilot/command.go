@@ -146,9 +146,12 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 	return result, err
 }
 
-// storedTime limits how long the answer to another process waits for the store, so that the caller can read what it has changed, and how
-// long the caller waits to read it.
-const storedTime = 5 * time.Second
+// How long the answer to another process waits for the store, and its caller for others that read the session, so that the caller sees what it
+// has changed.
+const (
+	storedTime = 2 * time.Second
+	ownTime    = 5 * time.Second
+)
 
 // awaitStored stores what has happened so far, so that other processes can read it, or gives up after a while.
 func (s *Session) awaitStored(ctx context.Context) {
@@ -209,7 +212,11 @@ func (s *Session) call(ctx context.Context, holder, name string, limit time.Dura
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.host.processes.Call(limited, holder, "/sessions/"+s.id+"/"+name, params, result)
-	s.refreshOwner(ctx, storedTime) // the caller must see its own change, although the follower reads the session, too
+	patience := ownTime // the caller must see its own change, although the follower reads the session, too
+	if err != nil {
+		patience = readTime
+	}
+	s.refreshOwner(ctx, patience)
 	s.host.remoteFollower.pollNow(s)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fault.Errorf(fault.Timeout, "process %d, which holds the session, does not answer: end it, or wait", s.Info().Owner)

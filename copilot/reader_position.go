@@ -146,7 +146,7 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 // session over.
 func (s *Session) IsEvicted() bool {
 	lost := false
-	if s.tryLockStorage(readTime) { // held while a loss is handled
+	if s.tryLockStorage(context.Background(), readTime) { // held while a loss is handled
 		lost = s.storage.lease != nil && s.storage.lease.IsLost()
 		s.storage.mu.Unlock()
 	}

@@ -329,7 +329,7 @@ func (s *Session) endInactiveRecord() {
 // refreshOwner updates an inactive session from the store, unless others read or write it for longer than patience, and reports whether
 // another process holds it, as far as is known.
 func (s *Session) refreshOwner(ctx context.Context, patience time.Duration) (elsewhere bool) {
-	if !s.tryLockStorage(patience) {
+	if !s.tryLockStorage(ctx, patience) {
 		return true // its lease is being acquired, or it is being written
 	}
 	defer s.storage.mu.Unlock()
@@ -350,10 +350,10 @@ func (s *Session) refreshOwner(ctx context.Context, patience time.Duration) (els
 // readTime is how long others may take to read the session from the store.
 const readTime = 100 * time.Millisecond
 
-// tryLockStorage acquires the storage's lock unless it is held for longer than patience.
-func (s *Session) tryLockStorage(patience time.Duration) bool {
+// tryLockStorage acquires the storage's lock unless it is held for longer than patience, or ctx ends.
+func (s *Session) tryLockStorage(ctx context.Context, patience time.Duration) bool {
 	for began := time.Now(); !s.storage.mu.TryLock(); <-time.After(time.Millisecond) {
-		if time.Since(began) > patience {
+		if time.Since(began) > patience || ctx.Err() != nil {
 			return false
 		}
 	}

@@ -112,10 +112,13 @@ func listedState(t *testing.T, p *portaltest.Portal, token, id string) string {
 
 func TestExampleClientsExplainThatNoPortalListens(t *testing.T) {
 	t.Parallel()
-	unused, err := net.Listen("tcp", "127.0.0.9:0") // where no other test listens
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	url := "http://" + unused.Addr().String()
-	require.NoError(t, unused.Close())
+	t.Cleanup(func() { _ = listener.Close() })
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = connection.Close() })
+	url := "http://" + connection.LocalAddr().String() // nobody can listen there as long as it is connected
 	for program, e := range examples() {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()

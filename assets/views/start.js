@@ -119,8 +119,11 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     if (!ready && status?.agent.state === "starting" && setup.textContent !== status.agent.message) setup.replaceChildren(h("p", { class: "setup-line", role: "status", "data-testid": "setup" }, status.agent.message));
   };
 
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let late;
   const load = async () => {
-    const late = setInterval(explainWait, 3000);
+    clearInterval(late);
+    late = setInterval(explainWait, 3000);
     const [offered] = await Promise.allSettled([rpc.call("model.list", { include_details: true })]);
     clearInterval(late);
     const [status] = await Promise.allSettled([rpc.call("portal.status")]); // second: the first call starts the agent
@@ -229,6 +232,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     },
     focus: () => hasKeyboard() && box.focus(),
     dispose() {
+      clearInterval(late);
       box.dispose();
       if (!sending) leave();
     },

@@ -65,14 +65,19 @@ func newBookmarks(host *copilot.Host) bookmarks {
 const acquireTimeout = 200 * time.Millisecond
 
 // acquire gives a bookmark to one call at a time; ok is false if another call holds
-// it and does not answer yet. The caller must release it.
+// it and does not answer yet, or for as long as a call may take. The caller must release it.
 func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *bookmark, release func(), ok bool) {
 	m = b.find(bookmarkKey{session, markName(token)})
+	ctx, cancel := context.WithTimeout(ctx, pollTime)
+	defer cancel()
 	for ends := true; ends && !ok && ctx.Err() == nil; {
 		ends = m.answering.Load()
 		ok = m.hold(ctx)
 	}
-	return m, func() { m.answering.Store(false); <-m.held }, ok
+	if ok {
+		m.answering.Store(false)
+	}
+	return m, func() { <-m.held }, ok
 }
 
 // hold waits for a moment until no other call holds the bookmark.

@@ -252,7 +252,7 @@ func TestRefusedPromptKeepsTheEventsOfOtherRequests(t *testing.T) {
 			for ; f.ID != refused; f = p.hear() {
 				assert.Equal(t, "session.event", f.Method)
 			}
-			assert.Equal(t, -32602, f.Error.Code)
+			assert.Contains(t, []int{-32602, -32603}, f.Error.Code, "there is no such model, or the other prompt's run has begun")
 			run := call().ask("session.send", document{"sessionId": id, "prompt": "z"}).Result["messageId"]
 			for f = p.hear(); f.Params.Event != "done" || f.Params.Data["messageId"] != run; f = p.hear() {
 				assert.Equal(t, "session.event", f.Method)

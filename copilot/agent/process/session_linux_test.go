@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,11 +22,14 @@ func TestChildrenWithoutMarkEndWithTheSession(t *testing.T) {
 
 // A process with much memory takes some time to end even when it is killed.
 func TestKilledChildrenHaveEndedWhenEndChildrenReturns(t *testing.T) {
-	p, err := process.Start(exec.Command("sh", "-c", `trap "" TERM; { head -c 300000000 /dev/zero; sleep 600; } | tail & kill -9 $$`))
+	p, err := process.Start(exec.Command("sh", "-c", `trap "" TERM; { head -c 200000000 /dev/zero; sleep 600; } | tail & kill -9 $$`))
 	require.NoError(t, err)
 	<-p.Exited()
+	began := time.Now()
 	assert.NotZero(t, p.EndChildren())
-	assert.Zero(t, p.EndChildren())
+	if time.Since(began) < time.Second { // otherwise it may have given up
+		assert.Zero(t, p.EndChildren())
+	}
 }
 
 func TestProcessLeadsASessionWithoutTerminal(t *testing.T) {

@@ -50,7 +50,7 @@ const (
 	openTimeout = time.Minute      // may start MCP servers
 )
 
-// errEnded is the error of calls after the process has ended.
+// errEnded is the error of calls after the process has ended, or its connection has.
 var errEnded = fault.Errorf(fault.Unavailable, "the Copilot CLI's process has ended")
 
 // ended returns the error of a call: that of calls after the end if the process has ended, or its connection is broken, which happens shortly

@@ -211,6 +211,10 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			r.EndReading(todo)
 			assert.Equal(r, []event.Body{planned}, r.told())
 		}},
+		"or until it is aborted": {false, func(r run) {
+			r.Aborting()
+			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
+		}},
 		"but not after an abort": {true, func(r run) {
 			assert.Equal(r, []event.Body{event.Idle{Aborted: true}}, r.told())
 			r.EndReading()

@@ -284,6 +284,7 @@ func (c *conversation) aborting() {
 	if c.prompt == sent {
 		c.prompt = begun
 	}
+	c.releaseRunEndLocked() // the CLI reports no other end
 }
 
 // SetModel changes the model, starting with the next prompt.

@@ -11,10 +11,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Reading the to-dos is repeated after readTimeout. The end of a run waits for it no longer than holdTimeout.
+// Reading the to-dos is repeated after readTimeout, but not for ever. The end of a run waits for it no longer than holdTimeout.
 const (
 	readTimeout = 2 * time.Second
-	holdTimeout = 10 * time.Second
+	maxReads    = 5 // in a row
+	holdTimeout = maxReads * readTimeout
 )
 
 // plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
@@ -65,11 +66,16 @@ func (c *conversation) readPlan() {
 	c.plan.reading = true
 	c.work.Go(func() {
 		<-c.opened
-		for c.planIsDirty() {
-			switch todos, err := c.todos(); {
-			case err == nil:
+		for late := 0; c.planIsDirty(); {
+			todos, err := c.todos()
+			if err == nil {
 				c.plannedTodos(todos)
-			case errors.Is(err, context.DeadlineExceeded): // the CLI is busy; after other errors the next signal reads them
+			}
+			if !errors.Is(err, context.DeadlineExceeded) { // after an error the next signal reads them
+				late = 0
+				continue
+			}
+			if late++; late < maxReads { // the CLI is busy
 				c.dirtyPlan()
 			}
 		}
