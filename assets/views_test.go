@@ -379,7 +379,7 @@ func startsNothingTwice(t page) {
 }
 
 func looksForFilesAfterEachRun(t page) {
-	assert.Equal(t, []string{"a", "", "a"}, t.inDocument(alone+`
+	assert.Equal(t, []string{"a", "", "a", ""}, t.inDocument(alone+`
 		const { filesSection } = await import("/views/side.js");
 		const session = { id: "s", directory: "/", files: { a: {} }, run: "", ended: 1 };
 		const responses = [];
@@ -401,6 +401,9 @@ func looksForFilesAfterEachRun(t page) {
 		section.check();
 		responses[3]();
 		responses[2]("a"); // late
+		seen.push(await listed());
+		section.check(true); // a run was reverted
+		responses[4]?.("a");
 		seen.push(await listed());
 		return seen;`))
 }

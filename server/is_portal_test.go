@@ -15,13 +15,12 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// copied returns the path of a copy of the program, such as apps ship.
-func copied(t *testing.T) string {
+// copied returns the path of a copy of the program, such as apps ship. Another process writes it: a file that this one has written may be
+// busy while other tests start programs.
+func copied(t *testing.T, name string) string {
 	t.Helper()
-	program, err := os.ReadFile(portaltest.Binary(t))
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "copilot-cli")
-	require.NoError(t, os.WriteFile(path, program, 0o700))
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, exec.CommandContext(t.Context(), "cp", portaltest.Binary(t), path).Run())
 	return path
 }
 
@@ -52,7 +51,7 @@ func TestVariableNamingAPortalIsSkipped(t *testing.T) {
 	}
 	t.Run("serve", func(t *testing.T) {
 		t.Parallel()
-		p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{"COPILOT_CLI_PATH=" + copied(t)}})
+		p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{"COPILOT_CLI_PATH=" + copied(t, "copilot-cli")}})
 		assert.Equal(t, "it is me", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is me`")))
 		require.Eventually(t, func() bool { return itself.MatchString(p.Stderr()) }, soon, tick, "the log is written concurrently")
 	})
@@ -77,7 +76,7 @@ func TestPortalIsRecognizedAnywhere(t *testing.T) {
 	t.Parallel()
 	assert.True(t, sdk.IsPortal(portaltest.Binary(t)))
 	assert.True(t, sdk.IsPortal(linked(t)))
-	assert.True(t, sdk.IsPortal(copied(t)))
+	assert.True(t, sdk.IsPortal(copied(t, "copilot-cli")))
 	assert.False(t, sdk.IsPortal(filepath.Join(filepath.Dir(portaltest.Binary(t)), "copilot")))
 	assert.False(t, sdk.IsPortal("/bin/sh"))
 	assert.False(t, sdk.IsPortal("/nowhere/copilot-cli"))

@@ -59,10 +59,7 @@ func mirror(t *testing.T) string {
 
 func TestSetupInstallsTheCLIOfAPortalWithout(t *testing.T) {
 	t.Parallel()
-	alone := filepath.Join(t.TempDir(), "portal")
-	content, err := os.ReadFile(portaltest.Binary(t))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(alone, content, 0o700))
+	alone := copied(t, "portal")
 	home := t.TempDir()
 	env := append(portaltest.Environ(home), "PATH=/usr/bin:/bin")
 	setup := func(more ...string) (string, error) {

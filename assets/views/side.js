@@ -155,7 +155,7 @@ export function createSide({ session, rpc, panels, fileHref, onTab }) {
     update(parts) {
       if (parts.has("plan")) plan.update();
       if (parts.has("files")) files.update();
-      if (parts.has("files") || parts.has("head")) void files.check();
+      if (parts.has("files") || parts.has("head") || parts.has("changes")) void files.check(parts.has("changes"));
       if (parts.has("permissions")) remembered.update();
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
@@ -264,14 +264,16 @@ export function filesSection(session, rpc, href) {
       h("bdi", { class: "path" }, h("a", { class: "path-link", href: href(path) }, relativePath(path, session.directory))),
       h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
   };
-  /** Checks which files still exist, after changes and after runs. */
-  const check = async () => {
+  let checks = 0; // so far
+  /** Checks which files still exist, after changes, after runs, and when files were restored. */
+  const check = async (isRestored = false) => {
     const paths = Object.keys(session.files).slice(0, 1000);
     const state = `${workOf(session)} ${paths.length}`;
-    if (paths.length === 0 || state === checked) return;
+    if (paths.length === 0 || (state === checked && !isRestored)) return;
     checked = state;
+    const mine = ++checks;
     const result = await rpc.call("portal.files.missing", { session_id: session.id, paths }).catch(() => undefined);
-    if (state !== checked) return; // a later call tells more
+    if (mine !== checks) return; // a later call tells more
     if (!result) return void (checked = ""); // no connection: try again later
     missing = new Set(result.paths);
     update();
