@@ -121,6 +121,22 @@ func dropsRequestThatAnotherPortalMade(t page) {
 		return seen;`))
 }
 
+func dropsRequestThatBeginsLate(t page) {
+	assert.Equal(t, []string{"Make it dark", "", "Make it dark\n\nand compact"}, t.inDocument(ofInterface+`
+		const seen = [];
+		const began = () => happen("began", { interface: info({ request: working.prompt, work: working }) });
+		await open(info({ request: working.prompt })); // as it is read just before its request begins
+		seen.push(byId("prompt").value);
+		await began();
+		seen.push(byId("prompt").value);
+		sessionStorage.clear();
+		await open(info({ request: working.prompt }));
+		type(byId("prompt"), working.prompt + "\n\nand compact");
+		await began();
+		seen.push(byId("prompt").value);
+		return seen;`))
+}
+
 func leavesInterfaceThatLoads(t page) {
 	assert.Equal(t, []string{"", "Make it dark"}, t.inDocument(ofInterface+`
 		const titles = [];
@@ -508,6 +524,7 @@ func TestViews(t *testing.T) {
 		"puts a failed request back into the box":     putsFailedRequestBack,
 		"keeps a rewritten request":                   keepsRewrittenRequest,
 		"drops a request that another portal made":    dropsRequestThatAnotherPortalMade,
+		"drops a request that begins late":            dropsRequestThatBeginsLate,
 		"leaves an interface that loads":              leavesInterfaceThatLoads,
 		"starts nothing twice after a reload":         startsNothingTwice,
 		"keeps the focus in an interface":             keepsFocusInInterface,
