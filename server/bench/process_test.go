@@ -130,8 +130,8 @@ func cpuTime(tb testing.TB, pid int) (sum time.Duration) {
 	return sum
 }
 
-// settled is how long a server is left alone before its memory counts.
-const settled = 500 * time.Millisecond
+// settled is how long a server is left alone before its memory counts: after 3 s, a portal returns what only its start needed.
+const settled = 4 * time.Second
 
 // BenchmarkStart measures the time to the first answer and what the portal
 // occupies then, the pages of its executable that it has touched included.
