@@ -309,6 +309,7 @@ func TestFilesAreRestoredWhileAnotherNodeWorksOnItsOwn(t *testing.T) {
 			h.agents.Script = editing("a.txt")
 			s, other := p.start(), node.start()
 			runTo(t, other, "wait")
+			settle() // it is stored
 			h.change("UPDATE owner SET host = 'cluster/b' WHERE key = (SELECT owner FROM session WHERE id = ?)", other.ID())
 			_, err := s.Undo(t.Context(), "", "test")
 			want := fault.Busy
