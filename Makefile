@@ -10,8 +10,8 @@ SOAK_REPORT ?= $(CURDIR)/spec/reliability.md
 GO       ?= go
 LINT     := .tools/golangci-lint
 LINT_AT  := v2.15.0
-SUM      := .tools/gotestsum
-SUM_AT   := v1.13.0
+GOTESTSUM := .tools/gotestsum
+GOTESTSUM_AT := v1.13.0
 TSC      := .tools/typescript
 TSC_AT   := 5.9.3
 AXE      := .tools/axe
@@ -81,14 +81,14 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build $(SUM)-$(SUM_AT) axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
+test: deps build $(GOTESTSUM)-$(GOTESTSUM_AT) axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
 	rm -f $(FLAKY); \
-	run packages $(SUM) --format standard-quiet --hide-summary skipped --rerun-fails=$(RERUNS) --rerun-fails-max-failures=5 \
+	run packages $(GOTESTSUM) --format standard-quiet --hide-summary skipped --rerun-fails=$(RERUNS) --rerun-fails-max-failures=5 \
 		--rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY) --jsonfile=$(RESULTS) --packages="./server ./assets ./..." -- $(TEST_FLAGS) -p $(AT_ONCE) -timeout 60m; \
 	run "interrupted packages" .ci/interrupted.sh $(RESULTS); \
 	[ ! -s $(FLAKY) ] || { echo "These tests failed at first. Each is a fault to mend, of the test or of the portal:"; cat $(FLAKY); }; \
@@ -115,9 +115,9 @@ lint: $(LINT)-$(LINT_AT)
 	$(LINT) fmt --diff
 	$(LINT) run --allow-parallel-runners ./...
 
-$(SUM)-$(SUM_AT):
-	@echo "getting gotestsum $(SUM_AT)"
-	@mkdir -p $(@D) && GOBIN="$(abspath $(@D))" $(GO) install gotest.tools/gotestsum@$(SUM_AT) && touch $@
+$(GOTESTSUM)-$(GOTESTSUM_AT):
+	@echo "getting gotestsum $(GOTESTSUM_AT)"
+	@mkdir -p $(@D) && GOBIN="$(abspath $(@D))" $(GO) install gotest.tools/gotestsum@$(GOTESTSUM_AT) && touch $@
 
 $(LINT)-$(LINT_AT):
 	@echo "getting golangci-lint $(LINT_AT)"

@@ -7,5 +7,5 @@ awk '
 	/"Output":"(exit status |signal: |fatal error: |panic: )/ { interrupted[package] = 1 }
 	/"Action":"fail"/ && /"Test":/ { failed[package] = 1; next }
 	/"Action":"fail"/ { if (!(package in failed)) interrupted[package] = 1; delete failed[package] }
-	END { for (package in interrupted) { print "not all tests of " package " have run, or it failed without naming one"; bad = 1 }; exit bad }
+	END { for (package in interrupted) { print package " ended early, or failed without a failed test"; bad = 1 }; exit bad }
 ' "$1"

@@ -107,7 +107,7 @@ export class Sessions {
       return true;
     }
     if (!entry.attached || (entry.session.state === "closed" && isListed(message))) {
-      if (entry.isShown && isOpened(message) && (entry.closedCount < MAX_CLOSED || !isListed(message))) this.#follow(id, entry);
+      if (entry.isShown && isReopened(entry, message)) this.#follow(id, entry);
       return false;
     }
     apply(entry.session, message, this.clock());
@@ -164,12 +164,11 @@ export class Sessions {
       if (entry.buffer === buffer) entry.buffer = null;
     }
     this.#attached(entry, result, buffer, after !== "");
-    const isClosed = entry.session.state === "closed";
-    entry.closedCount = isClosed ? entry.closedCount + 1 : 0;
+    entry.closedCount = entry.session.state === "closed" ? entry.closedCount + 1 : 0;
     const listed = buffer.filter(isListed).at(-1);
-    const isReopened = isClosed && listed !== undefined && isOpened(listed) && entry.closedCount < MAX_CLOSED; // meanwhile
-    if (isReopened || !entry.isShown) this.#detach(id, entry);
-    return isReopened && entry.isShown ? this.#attachNow(id, entry) : entry.session;
+    const again = entry.closedCount > 0 && listed !== undefined && isReopened(entry, listed); // it was opened meanwhile
+    if (again || !entry.isShown) this.#detach(id, entry);
+    return again && entry.isShown ? this.#attachNow(id, entry) : entry.session;
   }
 
   /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
@@ -231,6 +230,9 @@ const isListed = ({ method }) => method === "portal.session.changed";
 
 /** Reports whether a message shows that its session is not closed. @param {Message} message */
 const isOpened = (message) => message.method === "run.status" || (isListed(message) && message.params.session.state !== "closed");
+
+/** Reports whether a message shows that a closed session was opened again. The list is believed only a few times in a row. @param {Entry} entry @param {Message} message */
+const isReopened = (entry, message) => isOpened(message) && (!isListed(message) || entry.closedCount < MAX_CLOSED);
 
 /** Sets how far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} result */
 function setEarlier(session, { truncated, earlier }) {

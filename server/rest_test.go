@@ -167,7 +167,7 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	operation := startsLongOperation(t, p)
 	p.Query(id, "run `sleep 600`")
 	p.Until(id, "onStartToolExecution")
-	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, soon, tick)
+	require.Eventually(t, func() bool { return hasCommand(p, "sleep 600") }, soon, tick)
 
 	killed := testclock.Now()
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGKILL))

@@ -193,13 +193,13 @@ function createComposer({ id, onChange, onStop, onMake }) {
     event.preventDefault();
     submit();
   });
-  /** Puts a request that had no result into the box, once. @param {string} request @param {string} why @param {boolean} hadNone the one before had none */
-  const giveBack = (request, why, hadNone) => {
+  /** Puts a request that had no result into the box, once. @param {string} request @param {string} why */
+  const giveBack = (request, why) => {
     const returned = loadKept(sessionStorage, RETURNED) ?? "";
     if (request === returned) return;
     keep(sessionStorage, RETURNED, request || undefined);
-    if (!request && hadNone) { // another portal made it, or it begins only now
-      if (problem.textContent === NO_RESULT) setText(problem, "");
+    if (!request && problem.textContent === NO_RESULT) { // another portal made it, or it begins only now
+      setText(problem, "");
       if (input.value === returned) written.set("");
     }
     if (request && !input.value.includes(request)) written.restore({ text: request }, why);
@@ -224,8 +224,8 @@ function createComposer({ id, onChange, onStop, onMake }) {
     /** @param {Interface} watched */
     update({ info, draft: code, saveError, failed }) {
       const isNew = Boolean(info.work) && info.current === 0;
-      const hadNone = problem.textContent === NO_RESULT;
       busy = Boolean(info.work);
+      giveBack(failed, info.error || saveError || NO_RESULT); // before the problem is replaced
       stop.hidden = !busy;
       send.hidden = busy;
       node.dataset.busy = String(busy);
@@ -241,7 +241,6 @@ function createComposer({ id, onChange, onStop, onMake }) {
       box.hidden = info.current === 0 && !busy;
       input.placeholder = info.question ? "Answer in your own words" : "What should change?";
       showQuestion(info.question);
-      giveBack(failed, info.error || saveError || NO_RESULT, hadNone);
       ready();
     },
   };

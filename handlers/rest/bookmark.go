@@ -70,14 +70,16 @@ func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *book
 	m = b.find(bookmarkKey{session, markName(token)})
 	ctx, cancel := context.WithTimeout(ctx, pollTime)
 	defer cancel()
-	for ends := true; ends && !ok && ctx.Err() == nil; {
-		ends = m.answering.Load()
-		ok = m.hold(ctx)
+	for {
+		isAnswering := m.answering.Load()
+		if m.hold(ctx) {
+			m.answering.Store(false)
+			return m, func() { <-m.held }, true
+		}
+		if !isAnswering || ctx.Err() != nil {
+			return nil, nil, false
+		}
 	}
-	if ok {
-		m.answering.Store(false)
-	}
-	return m, func() { <-m.held }, ok
 }
 
 // hold waits for a moment until no other call holds the bookmark.

@@ -130,10 +130,9 @@ func cpuTime(tb testing.TB, pid int) (sum time.Duration) {
 	return sum
 }
 
-// How long a server is left alone before its memory counts, and after its start: then a portal returns, after 3 s, what only its start needed.
 const (
-	settled = 500 * time.Millisecond
-	started = 4 * time.Second
+	settled = 500 * time.Millisecond // for which a server is left alone before its memory counts
+	started = 4 * time.Second        // the same after its start: after 3 s, a portal returns memory that only the start needed
 )
 
 // BenchmarkStart measures the time to the first answer and what the portal occupies a while later, the pages of its executable included.

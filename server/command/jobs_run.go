@@ -140,14 +140,13 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 			cancelJob()
 		}
 	}()
-	r, isShown := j.Reader(0), false // isShown: the cancellation has been shown
+	r := j.Reader(0)
 	r.Idle = func() time.Duration { return time.Second }
+	waiting := ctx // until the cancellation has been shown
 	for err == nil {
-		waiting := ctx
-		if isShown {
-			waiting = context.WithoutCancel(ctx)
-		} else if ctx.Err() != nil { // the next read may find the end of the job instead
-			isShown, err = true, show(update{kind: jobCancelled}, j.Info())
+		if waiting.Err() != nil { // the next read may find the end of the job instead
+			waiting = context.WithoutCancel(ctx) //nolint:fatcontext // once
+			err = show(update{kind: jobCancelled}, j.Info())
 			continue
 		}
 		b, fault := r.Next(waiting)

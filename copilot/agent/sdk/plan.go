@@ -76,7 +76,7 @@ func (c *conversation) readPlan() {
 				continue
 			}
 			if late++; late < maxReads { // the CLI is busy
-				c.dirtyPlan()
+				c.markPlanDirty()
 			}
 		}
 	})
@@ -94,8 +94,8 @@ func (c *conversation) planIsDirty() bool {
 	return false
 }
 
-// dirtyPlan makes the goroutine read the to-dos again.
-func (c *conversation) dirtyPlan() {
+// markPlanDirty makes the goroutine that reads the to-dos read them again.
+func (c *conversation) markPlanDirty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan.dirty = true
