@@ -23,6 +23,7 @@ type database struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 	read       *sql.DB
+	failed     bool // it is to be opened again
 }
 
 // connect opens or creates the file and migrates it. It waits for other processes until the deadline. The caller holds
@@ -146,7 +147,8 @@ func (d *database) rebuildIndex(ctx context.Context) error {
 	return err
 }
 
-// isSameFile reports whether the opened file is still in its place.
+// isSameFile reports whether the opened file is still in its place. It must be open: a new file may get the inode of a closed one that was
+// removed.
 func (d *database) isSameFile() bool {
 	info, err := os.Stat(d.options.file())
 	return err == nil && os.SameFile(info, d.file)

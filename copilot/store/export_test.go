@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -52,6 +53,14 @@ func (s *Store) Try(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		w.rewriteStep(ctx)
 		return nil
+	})
+}
+
+// FailAfter does work whose last part fails as on a damaged disk.
+func (s *Store) FailAfter(ctx context.Context, first func()) error {
+	return s.do(ctx, func(_ context.Context, w *writer) error {
+		first()
+		return w.options.describe(Failed, io.ErrUnexpectedEOF)
 	})
 }
 

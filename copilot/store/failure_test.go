@@ -235,6 +235,18 @@ func TestRemovedFileIsRecreated(t *testing.T) {
 	require.Equal(t, store.Replaced, s.Failure().Kind)
 }
 
+// The write that is interrupted by it fails.
+func TestFileRemovedDuringAWriteIsReported(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	s := open(t, directory)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	require.ErrorContains(t, s.FailAfter(t.Context(), func() { require.NoError(t, os.RemoveAll(directory)) }), "cannot be read or written")
+	fill(t, s, l, 11, 20)
+	require.Equal(t, store.Replaced, s.Failure().Kind)
+	same(t, all(t, s, "a")[1:], 11, 20)
+}
+
 func TestReplacedFileKeepsItsContent(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)

@@ -39,6 +39,8 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 		if err := w.db.removeLog(); err != nil {
 			return w.options.systemFailure(err)
 		}
+		w.note(&Failure{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
+			"%s was removed or replaced; its previous content is not in the new file", w.options.file())})
 	}
 	w.closeFile()
 	if !damaged {
@@ -46,10 +48,6 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	}
 	if damaged || kind(err) == Corrupt {
 		err = w.replaceDamaged(ctx, deadline)
-	}
-	if replaced && err == nil {
-		w.note(&Failure{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
-			"%s was removed or replaced; its previous content is not in the new file", w.options.file())})
 	}
 	return err
 }
