@@ -8,15 +8,19 @@ import (
 )
 
 const (
-	slots   = 512     // entries that a cache holds; a reader that is further behind encodes for itself
-	maxForm = 8 << 10 // bytes of a form that is kept
+	perBlock  = 256 // entries; a cache has only the blocks that it uses
+	shortForm = 1 << 10
+	longForm  = 8 << 10 // bytes of a form that is kept
 )
 
-// Cache holds the encoded form, V, of the newest entries of a record. The key, K, has everything that the form depends on.
-// It is safe for concurrent use.
+// Cache holds the encoded form, V, of the newest entries of a record, up to 8 MB: 4,096 short ones, because readers of a burst are far apart, and
+// 512 long ones. A reader that is further behind encodes for itself. The key, K, has everything that the form depends on. It is safe for concurrent use.
 type Cache[K comparable, V ~[]byte] struct {
-	slots [slots]atomic.Pointer[slot[K, V]]
+	short [16]atomic.Pointer[block[K, V]]
+	long  [2]atomic.Pointer[block[K, V]]
 }
+
+type block[K comparable, V ~[]byte] [perBlock]atomic.Pointer[slot[K, V]]
 
 type slot[K comparable, V ~[]byte] struct {
 	key  K
@@ -25,15 +29,34 @@ type slot[K comparable, V ~[]byte] struct {
 
 // Get returns the form of the entry with the number n, which encode makes if the cache does not have it.
 func (c *Cache[K, V]) Get(n uint64, key K, encode func() (V, error)) (V, error) {
-	at := &c.slots[n%slots]
-	if s := at.Load(); s != nil && s.key == key {
-		return s.form, nil
+	for _, ring := range [][]atomic.Pointer[block[K, V]]{c.short[:], c.long[:]} {
+		if b := blockOf(ring, n).Load(); b != nil {
+			if s := b[n%perBlock].Load(); s != nil && s.key == key {
+				return s.form, nil
+			}
+		}
 	}
 	form, err := encode()
-	if err == nil && len(form) <= maxForm {
-		at.Store(&slot[K, V]{key, form})
+	if err == nil && len(form) <= longForm {
+		c.keep(n, &slot[K, V]{key, form})
 	}
 	return form, err
+}
+
+func (c *Cache[K, V]) keep(n uint64, s *slot[K, V]) {
+	ring := c.short[:]
+	if len(s.form) > shortForm {
+		ring = c.long[:]
+	}
+	of := blockOf(ring, n)
+	if of.Load() == nil {
+		of.CompareAndSwap(nil, &block[K, V]{})
+	}
+	of.Load()[n%perBlock].Store(s)
+}
+
+func blockOf[K comparable, V ~[]byte](ring []atomic.Pointer[block[K, V]], n uint64) *atomic.Pointer[block[K, V]] {
+	return &ring[n/perBlock%uint64(len(ring))]
 }
 
 // Caches are the caches of the records that have readers, by session. The zero value is empty. It is safe for concurrent use.

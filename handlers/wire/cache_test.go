@@ -45,6 +45,38 @@ func TestLargeFormIsNotKept(t *testing.T) {
 	assert.Equal(t, 2, encoded)
 }
 
+func TestReadersFarApartShareForms(t *testing.T) {
+	var cache wire.Cache[uint64, []byte]
+	encoded := 0
+	get := func(n uint64) {
+		_, err := cache.Get(n, n, func() ([]byte, error) { encoded++; return []byte("x"), nil })
+		require.NoError(t, err)
+	}
+	for n := range uint64(3000) {
+		get(n + 3000)
+		get(n + 1000) // the last 1,000 are those that the first reader began with
+	}
+	assert.Equal(t, 5000, encoded)
+}
+
+func TestFormsOfACacheTakeBoundedMemory(t *testing.T) {
+	for size, most := range map[int]int{1 << 10: 4096, 8 << 10: 512} {
+		var cache wire.Cache[uint64, []byte]
+		for n := range uint64(10_000) {
+			_, err := cache.Get(n, n, func() ([]byte, error) { return make([]byte, size), nil })
+			require.NoError(t, err)
+		}
+		kept := 0
+		for n := range uint64(10_000) {
+			_, err := cache.Get(n, n, func() ([]byte, error) { return nil, errors.New("not kept") })
+			if err == nil {
+				kept++
+			}
+		}
+		assert.Equal(t, most, kept, size)
+	}
+}
+
 func TestLastReaderDropsTheCache(t *testing.T) {
 	var caches wire.Caches[uint64, []byte]
 	first, releaseFirst := caches.Acquire("s")

@@ -8,6 +8,7 @@ import (
 )
 
 const (
+	maxTexts  = 512     // texts that are kept
 	maxShared = 4 << 10 // bytes of a text that is compressed once for all; less than the context that flate takes
 	maxAfter  = 4       // forms of a text that are kept, by the text before it
 )
@@ -21,7 +22,7 @@ const (
 type Deflater struct {
 	mu     sync.RWMutex
 	texts  map[*byte]*sharedText
-	newest [slots]*byte // a ring: the oldest text is forgotten first
+	newest [maxTexts]*byte // a ring: the oldest text is forgotten first
 	next   int
 }
 
@@ -52,7 +53,7 @@ func (d *Deflater) Share(text []byte) {
 	}
 	d.texts[&text[0]] = &sharedText{text: text}
 	d.newest[d.next] = &text[0]
-	d.next = (d.next + 1) % slots
+	d.next = (d.next + 1) % maxTexts
 }
 
 func (d *Deflater) find(text []byte) *sharedText {
