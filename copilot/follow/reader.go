@@ -94,9 +94,9 @@ func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 		PauseUntil(waiting, r.next)
 	}
 	entries, err := r.log.Next(waiting, r.after, r.Limit)
-	var gap *journal.GapError
+	gap, isGap := errors.AsType[*journal.GapError](err)
 	switch {
-	case errors.As(err, &gap):
+	case isGap:
 		r.after, err = gap.First-1, nil
 	case len(entries) > 0:
 		r.after = r.number(entries[len(entries)-1])

@@ -47,7 +47,7 @@ func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) 
 	if err := p.calls.begin(call); err != nil {
 		return nil, err
 	}
-	if err := p.queue.push(ctx, p.options.Queue, raw); err != nil {
+	if err := push(ctx, p.queue, p.options.Queue, raw); err != nil {
 		p.calls.end(call.id)
 		return nil, err
 	}

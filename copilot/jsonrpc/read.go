@@ -73,7 +73,7 @@ func (p *Peer) resolve(a *answer) {
 // answered sends the response to a message. It does not wait, so that reading can continue.
 func (p *Peer) answered(response []byte, after []func()) {
 	defer p.messages.done()
-	if response != nil && p.queue.push(context.Background(), unlimited, response) != nil {
+	if response != nil && push(context.Background(), p.queue, unlimited, response) != nil {
 		return
 	}
 	if len(after) == 0 || !p.after.add() {

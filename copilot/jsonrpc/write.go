@@ -35,11 +35,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 
 // Send sends encoded notifications. It waits while too much is unsent.
 func (p *Peer) Send(ctx context.Context, list ...Notification) error {
-	messages := make([][]byte, len(list))
-	for i, n := range list {
-		messages[i] = n
-	}
-	return p.queue.push(ctx, p.options.Queue, messages...)
+	return push(ctx, p.queue, p.options.Queue, list...)
 }
 
 // Flush waits until everything sent before is written, or returns an error.

@@ -32,6 +32,9 @@ func Line(s string, most int) string {
 }
 
 func isControl(r rune) bool {
+	if ' ' <= r && r <= '~' { // most of them, for which the tables take long
+		return false
+	}
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 

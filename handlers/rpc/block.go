@@ -2,6 +2,20 @@ package rpc
 
 import "github.com/copilot-portal/portal/copilot/journal"
 
+// blockKey identifies a text of a run.
+type blockKey struct {
+	kind blockKind
+	id   string
+}
+
+type blockKind byte
+
+const (
+	blockMessage blockKind = iota
+	blockReasoning
+	blockOutput // of a tool
+)
+
 // textBlock is a text that goes out in pieces.
 type textBlock struct {
 	sent        int  // bytes sent
@@ -10,7 +24,7 @@ type textBlock struct {
 }
 
 // open starts a block. If its beginning is unknown, a part of it may have been sent before.
-func (enc *encoder) open(key string, seen bool) *textBlock {
+func (enc *encoder) open(key blockKey, seen bool) *textBlock {
 	b := enc.blocks[key]
 	if b == nil {
 		b = &textBlock{startUnseen: !seen && enc.unsure}
@@ -21,7 +35,7 @@ func (enc *encoder) open(key string, seen bool) *textBlock {
 
 // addDelta adds a piece and reports whether to send it. Pieces are not sent if the whole text
 // follows, or after missing ones: then the end has the rest.
-func (enc *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
+func (enc *encoder) addDelta(key blockKey, text string, superseded bool, n uint64) bool {
 	b := enc.open(key, false)
 	if superseded && n <= enc.past {
 		b.incomplete = true
@@ -36,7 +50,7 @@ func (enc *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
 
 // remainingText ends a block and returns the rest of its text; mayRepeat reports whether the client may
 // have its beginning already.
-func (enc *encoder) remainingText(key, whole string) (text string, mayRepeat bool) {
+func (enc *encoder) remainingText(key blockKey, whole string) (text string, mayRepeat bool) {
 	b := enc.blocks[key]
 	delete(enc.blocks, key)
 	switch {

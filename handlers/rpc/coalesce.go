@@ -24,7 +24,7 @@ func (c *coalescer) add(at journal.Position, messages []message) error {
 	if err := c.drain(); err != nil {
 		return err
 	}
-	if len(messages) == 1 && isDelta(messages[0]) {
+	if len(messages) == 1 && messages[0].isDelta() {
 		c.at, c.joined = at, append(c.joined, messages[0])
 		return nil
 	}
@@ -48,34 +48,12 @@ func (c *coalescer) flush() error {
 	return c.eventWriter.flush()
 }
 
-// isDelta reports whether an event is a piece of a text.
-func isDelta(m message) bool {
-	text, isText := m.data.(timelineMessage)
-	_, isOutput := m.data.(toolOutput)
-	return isOutput || isText && text.Delta
-}
-
 // join returns two deltas of the same text as one; ok is false if they are not.
 func join(m, next message) (joined message, ok bool) {
-	switch a := m.data.(type) {
-	case timelineMessage:
-		b, isText := next.data.(timelineMessage)
-		rest := b.Content
-		if b.Content = a.Content; !isText || !a.Delta || a != b {
-			return message{}, false
-		}
-		a.Content += rest
-		m.data = a
-	case toolOutput:
-		b, isOutput := next.data.(toolOutput)
-		if !isOutput || a.CallID != b.CallID {
-			return message{}, false
-		}
-		a.Content += b.Content
-		m.data = a
-	default:
+	if !m.isDelta() || !next.isDelta() || m.delta.of != next.delta.of || m.delta.agent != next.delta.agent {
 		return message{}, false
 	}
+	m.delta.content += next.delta.content
 	m.shared = false
 	return m, true
 }

@@ -16,10 +16,11 @@ type encoder struct {
 	past   uint64 // up to here whole texts replace their pieces
 	last   uint64 // entry that was sent
 	unsure bool   // the client may have something that this encoder does not know
-	blocks map[string]*textBlock
+	blocks map[blockKey]*textBlock
 	calls  map[string]event.ToolStarted
 	asked  map[string]event.Question
 	plan   plan
+	piece  [1]message // the delta that was encoded last
 }
 
 func newEncoder() *encoder {
@@ -30,12 +31,12 @@ func newEncoder() *encoder {
 
 // endRun forgets the run.
 func (enc *encoder) endRun() {
-	enc.blocks, enc.calls = map[string]*textBlock{}, map[string]event.ToolStarted{}
+	enc.blocks, enc.calls = map[blockKey]*textBlock{}, map[string]event.ToolStarted{}
 	enc.asked, enc.plan = map[string]event.Question{}, plan{}
 	enc.unsure = false
 }
 
-// encode returns the events for an entry; none if this dialect ignores it.
+// encode returns the events for an entry; none if this dialect ignores it. They are valid until the next call.
 func (enc *encoder) encode(e journal.Entry[event.Event]) []message {
 	enc.checkGap(e.N)
 	if messages, ok := enc.encodeText(e); ok {
@@ -53,17 +54,17 @@ func (enc *encoder) encodeText(e journal.Entry[event.Event]) (messages []message
 	case event.UserMessage:
 		return singleEvent("timeline.message", timelineMessage{Type: "prompt", Role: "user", Content: b.Prompt.Text, MessageID: e.Value.Run}), true
 	case event.ReasoningStarted:
-		enc.open("r"+b.ID, true)
+		enc.open(blockKey{blockReasoning, b.ID}, true)
 	case event.ReasoningDelta:
-		return enc.delta("r", b.ID, b.Text, e), true
+		return enc.delta("timeline.message", blockKey{blockReasoning, b.ID}, b.Text, e), true
 	case event.ReasoningEnded:
-		return enc.endText("r", b.ID, b.Text, e), true
+		return enc.endText(blockKey{blockReasoning, b.ID}, b.Text, e), true
 	case event.MessageStarted:
-		enc.open("m"+b.ID, true)
+		enc.open(blockKey{blockMessage, b.ID}, true)
 	case event.MessageDelta:
-		return enc.delta("m", b.ID, b.Text, e), true
+		return enc.delta("timeline.message", blockKey{blockMessage, b.ID}, b.Text, e), true
 	case event.MessageEnded:
-		return enc.endText("m", b.ID, b.Text, e), true
+		return enc.endText(blockKey{blockMessage, b.ID}, b.Text, e), true
 	default:
 		return nil, false
 	}
@@ -81,40 +82,50 @@ type timelineMessage struct {
 	Agent     string `json:"agent,omitempty"` // the sub-agent that says it
 }
 
-// textEvent returns the event of a text without its content.
-func textEvent(kind, id string, e journal.Entry[event.Event]) timelineMessage {
-	v := timelineMessage{Type: "text", Role: "assistant", MessageID: id, Agent: e.Value.Agent}
+// textEvent returns the event of a text.
+func textEvent(key blockKey, agent, content string, isDelta bool) timelineMessage {
+	v := timelineMessage{Type: "text", Role: "assistant", Content: content, MessageID: key.id, Delta: isDelta, Agent: agent}
 	switch {
-	case kind == "r":
+	case key.kind == blockReasoning:
 		v.Type, v.Role = "reasoning", "reasoning"
-	case v.Agent != "":
+	case agent != "":
 		v.Type = "subagent"
 	}
 	return v
 }
 
-func (enc *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) []message {
-	if !enc.addDelta(kind+id, content, e.Superseded, e.N) {
+// delta returns the event of a piece of a text, which is the same for every reader.
+func (enc *encoder) delta(name string, of blockKey, content string, e journal.Entry[event.Event]) []message {
+	if !enc.addDelta(of, content, e.Superseded, e.N) {
 		return nil
 	}
-	v := textEvent(kind, id, e)
-	v.Content, v.Delta = content, true
-	return sharedEvent("timeline.message", v)
+	enc.piece[0] = message{event: name, delta: textDelta{of, e.Value.Agent, content}, shared: true}
+	return enc.piece[:]
+}
+
+// payload returns the data of an event on the wire.
+func (m message) payload() any {
+	switch d := m.delta; {
+	case !m.isDelta():
+		return m.data
+	case d.of.kind == blockOutput:
+		return toolOutput{d.of.id, d.content}
+	default:
+		return textEvent(d.of, d.agent, d.content, true)
+	}
 }
 
 // endText encodes the end of a text with the rest of it. A text without content, of a model that
 // only called tools, is ignored.
-func (enc *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) []message {
-	if b := enc.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
-		delete(enc.blocks, kind+id)
+func (enc *encoder) endText(key blockKey, whole string, e journal.Entry[event.Event]) []message {
+	if b := enc.blocks[key]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
+		delete(enc.blocks, key)
 		return nil
 	}
-	content, mayRepeat := enc.remainingText(kind+id, whole)
-	v := textEvent(kind, id, e)
-	v.Content = content
-	encoded := singleEvent("timeline.message", v)
+	content, mayRepeat := enc.remainingText(key, whole)
+	encoded := singleEvent("timeline.message", textEvent(key, e.Value.Agent, content, false))
 	if mayRepeat {
-		gap := singleEvent("gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"})
+		gap := singleEvent("gap", incompleteData{key.id, "the following text is complete; a part of it may have been sent before"})
 		return append(gap, encoded...)
 	}
 	return encoded
@@ -132,10 +143,7 @@ func (enc *encoder) encodeAction(e journal.Entry[event.Event]) (messages []messa
 		enc.calls[b.ID] = b
 		return singleEvent("timeline.toolCall", enc.toolCall(b.ID, "running")), true
 	case event.ToolOutput:
-		if !enc.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
-			return nil, true
-		}
-		return sharedEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
+		return enc.delta("timeline.toolOutput", blockKey{blockOutput, b.ID}, b.Text, e), true
 	case event.ToolEnded:
 		return singleEvent("timeline.toolCall", enc.toolEnded(b)), true
 	case event.QuestionAsked:
@@ -172,7 +180,7 @@ func (enc *encoder) toolCall(id, status string) toolCall {
 func (enc *encoder) toolEnded(b event.ToolEnded) toolCall {
 	encoded := enc.toolCall(b.ID, "completed")
 	delete(enc.calls, b.ID)
-	delete(enc.blocks, "t"+b.ID)
+	delete(enc.blocks, blockKey{blockOutput, b.ID})
 	if b.Result != nil {
 		encoded.Result = &b.Result.Content
 	}
@@ -247,11 +255,6 @@ type tokenUsage struct {
 }
 
 func singleEvent(event string, data any) []message { return []message{{event: event, data: data}} }
-
-// sharedEvent is singleEvent for data that depends on the entry alone.
-func sharedEvent(event string, data any) []message {
-	return []message{{event: event, data: data, shared: true}}
-}
 
 // arguments returns those of the call of a question.
 func (enc *encoder) arguments(q event.Question) json.RawMessage {

@@ -78,7 +78,7 @@ func Encode(gap journal.GapError, records ...[]event.Body) (sent []string) {
 		}
 		for n, b := range bodies {
 			for _, m := range enc.encode(journal.Entry[event.Event]{N: gap.First*uint64(i) + uint64(n) + 1, Value: event.Event{Body: b}}) {
-				raw, _ := json.Marshal(m.data)
+				raw, _ := json.Marshal(m.payload())
 				sent = append(sent, m.event+" "+string(raw))
 			}
 		}

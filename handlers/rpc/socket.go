@@ -284,7 +284,7 @@ func (n *notifier) add(at journal.Position, messages []message) error {
 }
 
 func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification, error) {
-	e := streamEvent{SessionID: n.session, Event: m.event, Data: m.data}
+	e := streamEvent{SessionID: n.session, Event: m.event, Data: m.payload()}
 	if at != (journal.Position{}) {
 		e.ID = at.String()
 	}

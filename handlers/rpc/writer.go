@@ -14,9 +14,19 @@ import (
 // message is an event on the wire.
 type message struct {
 	event  string
-	data   any
-	shared bool // it is the same for every reader, and the only one of its entry
+	data   any       // nil for a delta
+	delta  textDelta // becomes data where it is encoded, because most readers get it from a cache
+	shared bool      // it is the same for every reader, and the only one of its entry
 }
+
+// textDelta is a piece of a text.
+type textDelta struct {
+	of      blockKey
+	agent   string // the sub-agent that says it
+	content string
+}
+
+func (m message) isDelta() bool { return m.data == nil }
 
 // fullBatch is how many bytes are collected before they are sent.
 const fullBatch = 64 << 10
@@ -115,7 +125,7 @@ func encodeEntry[V ~[]byte](
 
 // encodeEvent encodes a server-sent event.
 func encodeEvent(at journal.Position, m message) ([]byte, error) {
-	data, err := jsonrpc.Encode(m.data)
+	data, err := jsonrpc.Encode(m.payload())
 	if err != nil {
 		return nil, err
 	}

@@ -54,11 +54,11 @@ type message struct {
 	agent   string // the sub-agent, if one did it
 	latest  string // in a history, only the last message of each key counts
 
-	entry  uint64 // the number of its entry
-	block  string // the block it belongs to; "" for none
-	closes bool   // it ends the block
-	begins bool   // it only starts a text: used in histories, where the whole text comes at its end
-	shared bool   // every UI that takes deltas as text gets the same
+	entry  uint64   // the number of its entry
+	block  blockKey // the block it belongs to; zero for none
+	closes bool     // it ends the block
+	begins bool     // it only starts a text: used in histories, where the whole text comes at its end
+	shared bool     // every UI that takes deltas as text gets the same
 
 	detail  string // of a tool's result, for people
 	html    string // see [htmlRenderer]; so for the next two

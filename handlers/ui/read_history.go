@@ -139,7 +139,7 @@ func (p *history) textSoFar(record *event.Record, b event.Block, target, id, tex
 	return []message{{
 		method: notifyEvent, to: forDeltas, run: b.Run, seq: p.runEncoder.seq - 1, agent: b.Agent, time: b.Began.UnixMilli(),
 		cursor: cursor{record.Position(p.after), p.runEncoder.begun, 0}, entry: p.after,
-		block: blockKey(target, id), event: delta{Type: "delta", Target: target, ID: id, Content: text},
+		block: blockKey{target, id}, event: delta{Type: "delta", Target: target, ID: id, Content: text},
 	}}
 }
 
@@ -209,7 +209,7 @@ func (p *history) messagesBefore(cut int) []message {
 // openMessages returns the messages that later ones need: the beginnings of blocks that are still
 // open, and the newest message of each key in latest.
 func openMessages(messages []message) (list []message) {
-	ended, over := map[string]bool{}, false
+	ended, over := map[blockKey]bool{}, false
 	for _, m := range slices.Backward(messages) {
 		switch {
 		case m.latest != "":
@@ -219,7 +219,7 @@ func openMessages(messages []message) (list []message) {
 			over = true
 		case m.closes:
 			ended[m.block] = true
-		case m.block != "" && !ended[m.block]:
+		case m.block != blockKey{} && !ended[m.block]:
 			list = append(list, m)
 		}
 	}
@@ -239,20 +239,20 @@ func (p *history) openAtEnd() []message {
 func withoutAdditive(messages []message) []message {
 	goesOn := ""
 	for _, m := range openMessages(messages) {
-		if m.block == blockUsage {
+		if m.block.kind == blockUsage {
 			goesOn = m.run
 		}
 	}
-	return slices.DeleteFunc(messages, func(m message) bool { return m.block == blockUsage && m.run == goesOn })
+	return slices.DeleteFunc(messages, func(m message) bool { return m.block.kind == blockUsage && m.run == goesOn })
 }
 
 // compact removes messages that are not wanted, that a later one supersedes, and that start a text
 // of which nothing follows. It adds the incomplete texts.
 func (p *history) compact(messages []message, wants func(message) bool) (list []message) {
-	c, follows := budget{sent: map[string]bool{}}, map[string]bool{}
+	c, follows := budget{sent: map[string]bool{}}, map[runBlock]bool{}
 	if p.isEarlier {
 		for _, m := range openMessages(p.messages) {
-			follows[m.run+m.block] = true
+			follows[runBlock{m.run, m.block}] = true
 		}
 	}
 	for _, m := range slices.Backward(withoutEmptyStarts(slices.Concat(messages, p.now), follows)) {
@@ -267,19 +267,19 @@ func (p *history) compact(messages []message, wants func(message) bool) (list []
 // withTextStarts keeps the starts of texts of which something follows, or may follow after these
 // messages.
 func withTextStarts(messages []message, more bool) []message {
-	follows := map[string]bool{}
+	follows := map[runBlock]bool{}
 	for _, m := range openMessages(messages) {
-		follows[m.run+m.block] = more
+		follows[runBlock{m.run, m.block}] = more
 	}
 	return withoutEmptyStarts(messages, follows)
 }
 
 // silentTextStarts returns the starts of open texts of which nothing was sent.
 func silentTextStarts(known []message) (list []message) {
-	wasSent := map[string]bool{}
+	wasSent := map[blockKey]bool{}
 	for _, m := range known {
 		if piece, isPiece := m.event.(delta); isPiece && !m.begins {
-			wasSent[blockKey(piece.Target, piece.ID)] = true
+			wasSent[blockKey{piece.Target, piece.ID}] = true
 		}
 	}
 	for _, m := range openMessages(known) {
@@ -293,13 +293,13 @@ func silentTextStarts(known []message) (list []message) {
 
 // withoutEmptyStarts removes the starts of texts of which nothing follows, here or in follows, by
 // block.
-func withoutEmptyStarts(messages []message, follows map[string]bool) (list []message) {
+func withoutEmptyStarts(messages []message, follows map[runBlock]bool) (list []message) {
 	for _, m := range slices.Backward(messages) {
-		if m.begins && !follows[m.run+m.block] {
+		if m.begins && !follows[runBlock{m.run, m.block}] {
 			continue
 		}
 		m.begins = false
-		follows[m.run+m.block] = true
+		follows[runBlock{m.run, m.block}] = true
 		list = append(list, m)
 	}
 	slices.Reverse(list)

@@ -25,10 +25,10 @@ type runEncoder struct {
 	steps     []toolStep // all of the run
 	heldBlock *answerBlock
 	open      follow.Questions
-	denied    map[string]string // by call: why its permission was refused
-	started   map[string]int64  // by block: when it began, in ms
-	deltas    map[string]bool   // by block: whether deltas of it were sent
-	out       []message         // the messages of the entry
+	denied    map[string]string  // by call: why its permission was refused
+	started   map[blockKey]int64 // when each block began, in ms
+	deltas    map[blockKey]bool  // the blocks of which deltas were sent
+	out       []message          // the messages of the entry
 	at        follow.Entry
 }
 
@@ -46,7 +46,7 @@ type answerBlock struct {
 }
 
 func newRunEncoder() *runEncoder {
-	return &runEncoder{denied: map[string]string{}, started: map[string]int64{}, deltas: map[string]bool{}}
+	return &runEncoder{denied: map[string]string{}, started: map[blockKey]int64{}, deltas: map[blockKey]bool{}}
 }
 
 // encode returns the messages of an entry, which are valid until the next call; none if this dialect ignores it.
@@ -179,12 +179,12 @@ func messageTarget(agent string) string {
 // noteTextStart marks the start of a text, for histories.
 func (enc *runEncoder) noteTextStart(target, id string) {
 	enc.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id})
-	enc.markPart(blockKey(target, id), false)
+	enc.markPart(blockKey{target, id}, false)
 	enc.out[len(enc.out)-1].begins = true
 }
 
 func (enc *runEncoder) addDelta(target, id, text string) {
-	enc.deltas[blockKey(target, id)] = true
+	enc.deltas[blockKey{target, id}] = true
 	enc.addPiece(target, id, plain.Text(text))
 }
 
@@ -196,7 +196,7 @@ func (enc *runEncoder) addPiece(target, id, text string) {
 
 // retractText retracts a text whose deltas were sent: it comes again under another id.
 func (enc *runEncoder) retractText(target, id string) {
-	key := blockKey(target, id)
+	key := blockKey{target, id}
 	if !enc.deltas[key] {
 		return
 	}
@@ -205,8 +205,14 @@ func (enc *runEncoder) retractText(target, id string) {
 	enc.out[len(enc.out)-1].id = id
 }
 
-// blockKey returns the key of a text or a tool call.
-func blockKey(kind, id string) string { return kind + " " + id }
+// blockKey identifies a text, a tool call, or another part of a run.
+type blockKey struct{ kind, id string }
+
+// runBlock identifies a block of several runs.
+type runBlock struct {
+	run string
+	blockKey
+}
 
 // message encodes a text of the answer or of a sub-agent. One without text only called tools.
 func (enc *runEncoder) message(b event.MessageEnded) {
@@ -224,14 +230,15 @@ func (enc *runEncoder) message(b event.MessageEnded) {
 
 // noteBlockStart records when a block began. Its start is kept longer than its deltas.
 func (enc *runEncoder) noteBlockStart(kind, id string) {
-	if key := blockKey(kind, id); enc.started[key] == 0 {
+	key := blockKey{kind, id}
+	if enc.started[key] == 0 {
 		enc.started[key] = enc.ms()
 	}
 }
 
 // endBlock returns a complete block.
 func (enc *runEncoder) endBlock(kind, id, text string) answerBlock {
-	return answerBlock{id, plain.Text(text), enc.ms(), enc.started[blockKey(kind, id)]}
+	return answerBlock{id, plain.Text(text), enc.ms(), enc.started[blockKey{kind, id}]}
 }
 
 // addBlock adds a complete block with its times.
@@ -239,7 +246,7 @@ func (enc *runEncoder) addBlock(agent, kind string, s answerBlock) {
 	before := len(enc.out)
 	enc.addNumberedFor(agent, block{kind, s.text, s.ms}, s.id)
 	enc.out[before].time, enc.out[before].started = s.ms, s.started
-	enc.out[before].block, enc.out[before].closes = blockKey(kind, s.id), true
+	enc.out[before].block, enc.out[before].closes = blockKey{kind, s.id}, true
 }
 
 // flushHeldBlock adds the held block, which is not the last.
@@ -255,7 +262,7 @@ func (enc *runEncoder) encodeState() {
 	switch b := enc.at.Value.Body.(type) {
 	case event.RunStarted:
 		enc.setStatus(statusRunning, "")
-		enc.markPart(blockRun, false)
+		enc.markPart(blockKey{kind: blockRun}, false)
 	case event.RunEnded:
 		enc.endRun(b)
 	case event.SessionError:
@@ -272,7 +279,7 @@ func (enc *runEncoder) encodeState() {
 		enc.usage(b)
 	case event.ModelCalled:
 		enc.addUnnumbered(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
-		enc.markPart(blockUsage, false)
+		enc.markPart(blockKey{kind: blockUsage}, false)
 	case event.ServerChanged:
 		enc.addLatest("server "+b.Server.Name, server{"server", plain.Text(b.Server.Name), b.Server.State, plain.Text(b.Server.Error)})
 	case event.Notice:
@@ -322,7 +329,7 @@ func (enc *runEncoder) endRun(b event.RunEnded) {
 		before := len(enc.out)
 		enc.addNumbered(content{"final", last.text}, last.id)
 		enc.out[before].time, enc.out[before].started = last.ms, last.started
-		enc.out[before].block, enc.out[before].closes = blockKey("text", last.id), true
+		enc.out[before].block, enc.out[before].closes = blockKey{"text", last.id}, true
 	} else {
 		enc.flushHeldBlock()
 	}

@@ -60,16 +60,16 @@ func (enc *runEncoder) encodeAction() bool {
 		enc.addLatest("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case event.CompactionStarted:
 		enc.addNumbered(compactionStart{"compaction_start", enc.ms()}, "")
-		enc.markPart("compaction", false)
+		enc.markPart(blockKey{kind: "compaction"}, false)
 	case event.CompactionEnded:
 		enc.addNumbered(compactionComplete{"compaction_complete", enc.ms(), b.Error == ""}, "")
-		enc.markPart("compaction", true)
+		enc.markPart(blockKey{kind: "compaction"}, true)
 	case event.SubagentStarted:
 		enc.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, plain.Text(b.Name), plain.Text(b.Title)})
-		enc.markPart(blockKey("agent", b.ID), false)
+		enc.markPart(blockKey{"agent", b.ID}, false)
 	case event.SubagentEnded:
 		enc.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, plain.Text(b.Error), b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
-		enc.markPart(blockKey("agent", b.ID), true)
+		enc.markPart(blockKey{"agent", b.ID}, true)
 	default:
 		return false
 	}
@@ -77,7 +77,7 @@ func (enc *runEncoder) encodeAction() bool {
 }
 
 // markPart makes the last message part of a block.
-func (enc *runEncoder) markPart(of string, closes bool) {
+func (enc *runEncoder) markPart(of blockKey, closes bool) {
 	m := &enc.out[len(enc.out)-1]
 	m.block, m.closes = of, closes
 }
@@ -93,9 +93,9 @@ func (enc *runEncoder) beginTool(b event.ToolStarted) {
 	}
 	enc.steps = append(enc.steps, toolStep{ToolStarted: b, began: enc.at.Value.Time})
 	enc.addNumbered(stepStart{"step_start", b.ID, plain.Text(b.Name), len(enc.steps)}, "")
-	enc.markPart(blockKey("tool", b.ID), false)
+	enc.markPart(blockKey{"tool", b.ID}, false)
 	enc.addNumbered(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
-	enc.markPart(blockKey("tool", b.ID), false)
+	enc.markPart(blockKey{"tool", b.ID}, false)
 }
 
 // step returns a tool call; nil if it is unknown.
@@ -129,7 +129,7 @@ func (enc *runEncoder) endTool(b event.ToolEnded) {
 	}
 	before := len(enc.out)
 	enc.addNumbered(encoded, "")
-	enc.markPart(blockKey("tool", b.ID), true)
+	enc.markPart(blockKey{"tool", b.ID}, true)
 	if b.Result != nil {
 		enc.out[before].detail = plain.Output(b.Result.Detail)
 	}
@@ -190,7 +190,7 @@ func (enc *runEncoder) ask(q event.Question) {
 	}
 	if p := enc.preview(q); p.Diff != "" {
 		enc.addUnnumbered(forPreviews, p)
-		enc.markPart(blockKey("tool", q.Call), false)
+		enc.markPart(blockKey{"tool", q.Call}, false)
 	}
 	if q.Kind != event.AskTool && enc.status != statusAwaiting {
 		enc.setWaiting(q, statusAwaiting, q.Title)
