@@ -15,6 +15,9 @@ describe("a notice", () => {
     assert.deepEqual(told([1, "running"], [2, "waiting", { waits_for: "Run git push" }], [3, "waiting", { waits_for: "Run git push" }], [4, "running"], [5, "waiting"]),
       ["", "Waiting for you: Run git push", "", "", "Waiting for you: open the session"]);
   });
+  test("tells each of two questions that follow one another at once", () => {
+    assert.deepEqual(told([1, "running"], [2, "waiting", { waits_for: "Run a" }], [3, "waiting", { waits_for: "Run b" }]), ["", "Waiting for you: Run a", "Waiting for you: Run b"]);
+  });
   test("does not tell what the page found when it opened", () => assert.deepEqual(told([1, "waiting"], [2, "waiting"]), ["", ""]));
   test("tells the end of a long run", () => {
     assert.deepEqual(told([1, "idle"], [2, "running"], [3 + LONG_RUN, "idle", { outcome: "completed" }]), ["", "", "The run is done"]);

@@ -24,12 +24,14 @@ type conn struct {
 
 	limits   limits
 	limiter  *connectionLimiter
+	count    *connectionCount
 	from     netip.Prefix
 	since    time.Time
 	head     head
 	upgraded atomic.Bool
 	unread   atomic.Bool // the client may still be sending a body that no handler reads
 	admitted atomic.Bool
+	closed   atomic.Bool
 	end      connEnd
 }
 
@@ -132,6 +134,9 @@ func (c *conn) Close() error {
 		_ = c.SetReadDeadline(time.Now().Add(c.limits.linger)) // fails as reading does
 		_, _ = io.CopyN(io.Discard, c.Conn, maxDiscarded)
 	}
+	if c.closed.CompareAndSwap(false, true) {
+		c.count.closed()
+	}
 	defer c.end.reach()
 	return c.Conn.Close()
 }
@@ -174,6 +179,7 @@ type limitedListener struct {
 
 	limits  limits
 	limiter *connectionLimiter
+	count   *connectionCount
 	log     *slog.Logger
 	warned  time.Time
 }
@@ -188,8 +194,9 @@ func (d *limitedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: network, limits: d.limits, limiter: d.limiter, from: clientNetwork(network.RemoteAddr()), since: time.Now()}
+	c := &conn{Conn: network, limits: d.limits, limiter: d.limiter, count: d.count, from: clientNetwork(network.RemoteAddr()), since: time.Now()}
 	d.limiter.add(c)
+	d.count.opened()
 	return c, nil
 }
 

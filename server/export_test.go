@@ -162,3 +162,9 @@ func ReleaseProgram() error { return releaseProgram() }
 
 // Hidden returns what the sandbox hides besides the usual places of secrets.
 func (c *Config) Hidden() []string { return c.newSandbox().Hidden }
+
+// CountConnections returns what a server calls for each connection.
+func CountConnections() (opened, closed func()) {
+	c := newConnectionCount()
+	return c.opened, c.closed
+}

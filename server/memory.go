@@ -3,22 +3,80 @@ package server
 import (
 	"context"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
-// startLength is how long the start of a portal may take, with what follows by itself, such as recovery.
-const startLength = 3 * time.Second
+const (
+	startLength  = 3 * time.Second // how long the start of a portal may take, with what follows by itself, such as recovery
+	many         = 100             // connections, whose memory is worth a collection
+	releaseDelay = time.Second     // after many connections were closed: others may follow
 
-// releaseStart returns memory that only the start needed, unless ctx is done before.
-func (s *Server) releaseStart(ctx context.Context) {
+	crowd        = 500 // connections, with which garbage is collected more often
+	crowdPercent = 50  // GOGC for them, which is 100 by default
+)
+
+// releaseMemory returns memory to the system that nothing needs after the start and after many connections were closed, until ctx is done. The
+// runtime would take minutes.
+func (s *Server) releaseMemory(ctx context.Context, manyClosed <-chan struct{}) {
 	timer := time.NewTimer(startLength)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-		debug.FreeOSMemory()
-		if err := releaseProgram(); err != nil {
-			s.log.Debug("cannot release the pages of the program", "err", err)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-manyClosed:
+			timer.Reset(releaseDelay)
+		case <-timer.C:
+			debug.FreeOSMemory()
+			if err := releaseProgram(); err != nil {
+				s.log.Debug("cannot release the pages of the program", "err", err)
+			}
 		}
+	}
+}
+
+// connectionCount counts the open connections, and says what that means for memory. With a crowd, what is sent makes garbage faster than one
+// reader could, and the heap would grow to twice what is in use.
+type connectionCount struct {
+	manyClosed chan struct{} // has an element after [many] more were closed than opened
+
+	mu         sync.Mutex
+	open, most int // most: since the last element
+	percent    int // GOGC without a crowd; 0: there is none
+}
+
+func newConnectionCount() *connectionCount {
+	return &connectionCount{manyClosed: make(chan struct{}, 1)}
+}
+
+func (c *connectionCount) opened() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open++
+	c.most = max(c.most, c.open)
+	if c.open >= crowd && c.percent == 0 {
+		c.percent = debug.SetGCPercent(crowdPercent)
+		if c.percent < crowdPercent { // the user wants less, or none
+			debug.SetGCPercent(c.percent)
+		}
+	}
+}
+
+func (c *connectionCount) closed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	if c.open < crowd/2 && c.percent != 0 {
+		debug.SetGCPercent(c.percent)
+		c.percent = 0
+	}
+	if c.most-c.open < many {
+		return
+	}
+	c.most = c.open
+	select {
+	case c.manyClosed <- struct{}{}:
+	default:
 	}
 }

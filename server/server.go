@@ -181,17 +181,17 @@ func within(ctx context.Context, limit time.Duration, stop func(context.Context)
 func (s *Server) Serve(ctx context.Context) error {
 	s.http = s.newHTTP()
 	failed := make(chan error, len(s.listeners))
-	limiter := newConnectionLimiter(s.limits)
+	limiter, count := newConnectionLimiter(s.limits), newConnectionCount()
 	var serving sync.WaitGroup
 	for _, l := range s.listeners {
 		if s.config.TLS.isOn() {
 			l = newTLSListener(l, s.config.TLS, s.log)
 		}
 		serving.Go(func() {
-			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
+			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, count: count, log: s.log})
 		})
 	}
-	work := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
+	work := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, func(ctx context.Context) { s.releaseMemory(ctx, count.manyClosed) })
 	var err error
 	select {
 	case err = <-failed:

@@ -9,7 +9,7 @@ import { icon } from "./icons.js";
 
 /**
  * @typedef {import("../store.js").Info} Info
- * @typedef {{state: string, since: number}} Seen since: ms, when its run was first seen; 0 without a run
+ * @typedef {{state: string, since: number, waitsFor: string}} Seen since: ms, when its run was first seen; 0 without a run
  * @typedef {{session: Info, text: string}} Notice
  */
 
@@ -32,9 +32,10 @@ export function noticesOf(seen, sessions, now) {
     const state = session.state ?? "";
     const before = seen.get(session.session_id);
     const since = isBusy(state) ? before?.since || now : 0;
-    seen.set(session.session_id, { state, since });
-    if (!before || before.state === state) continue;
-    if (state === "waiting") notices.push({ session, text: `Waiting for you: ${relativeTitle(session.waits_for || "open the session", session.directory)}` });
+    const waitsFor = session.waits_for || "open the session";
+    seen.set(session.session_id, { state, since, waitsFor });
+    if (!before || before.state === state && (state !== "waiting" || before.waitsFor === waitsFor)) continue; // one question may follow another at once
+    if (state === "waiting") notices.push({ session, text: `Waiting for you: ${relativeTitle(waitsFor, session.directory)}` });
     else if (before.since && !since && now - before.since > LONG_RUN && !isInternal(session)) notices.push({ session, text: hasFailed(session) ? "The run failed" : "The run is done" });
   }
   return notices;

@@ -147,6 +147,9 @@ func (d *database) rebuildIndex(ctx context.Context) error {
 	return err
 }
 
+// isUsable reports whether there is an opened file that need not be opened again.
+func (d *database) isUsable() bool { return d != nil && !d.failed && d.isSameFile() }
+
 // isSameFile reports whether the opened file is still in its place. It must be open: a new file may get the inode of a closed one that was
 // removed.
 func (d *database) isSameFile() bool {

@@ -211,7 +211,7 @@ func (w *writer) eachAlone(ctx context.Context) error {
 // try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
 // rebuilds a damaged index of texts, or moves a damaged file aside, and runs do again. It does not run do with the file of a cluster's node.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
-	if w.db == nil || w.db.failed || !w.db.isSameFile() {
+	if !w.db.isUsable() {
 		if err := w.open(ctx, false); err != nil {
 			return err
 		}
