@@ -13,7 +13,7 @@ const (
 	releaseDelay = time.Second     // after many connections were closed: others may follow
 
 	crowd        = 500 // connections, with which garbage is collected more often
-	crowdPercent = 50  // GOGC for them, which is 100 by default
+	crowdPercent = 40  // GOGC for them, which is 100 by default
 )
 
 // releaseMemory returns memory to the system that nothing needs after the start and after many connections were closed, until ctx is done. The

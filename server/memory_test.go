@@ -17,7 +17,7 @@ func TestGarbageOfManyConnectionsIsCollectedMoreOften(t *testing.T) {
 	}
 	before := percent()
 	defer debug.SetGCPercent(before)
-	for was, crowded := range map[int]int{100: 50, 30: 30, -1: -1} {
+	for was, crowded := range map[int]int{100: 40, 30: 30, -1: -1} {
 		debug.SetGCPercent(was)
 		opened, closed := server.CountConnections()
 		for range 499 {
