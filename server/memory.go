@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ func (s *Server) releaseMemory(ctx context.Context, manyClosed <-chan struct{}) 
 		case <-manyClosed:
 			timer.Reset(releaseDelay)
 		case <-timer.C:
+			runtime.GC() // what is in pools survives one collection
 			debug.FreeOSMemory()
 			if err := releaseProgram(); err != nil {
 				s.log.Debug("cannot release the pages of the program", "err", err)
@@ -36,8 +38,8 @@ func (s *Server) releaseMemory(ctx context.Context, manyClosed <-chan struct{}) 
 	}
 }
 
-// connectionCount counts the open connections, and says what that means for memory. With a crowd, what is sent makes garbage faster than one
-// reader could, and the heap would grow to twice what is in use.
+// connectionCount counts the open connections, and says what that means for memory. With a crowd, much is in use, and the heap would
+// grow to twice that.
 type connectionCount struct {
 	manyClosed chan struct{} // has an element after [many] more were closed than opened
 

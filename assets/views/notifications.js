@@ -89,7 +89,7 @@ export function createNotifications({ navigate }) {
 
   /** @param {Notice} notice */
   const notify = ({ session, text }) => {
-    const note = new Notification(session.title || session.last_user_message || "Untitled", { body: text, tag: session.session_id, icon: "favicon.svg" }); // one per session, however many tabs
+    const note = new Notification(session.title || session.last_user_message || "Untitled", { body: text, tag: `${session.session_id} ${text}`, icon: "favicon.svg" }); // one for all tabs
     note.onclick = () => {
       window.focus();
       navigate(sessionAddress(session.session_id));

@@ -247,7 +247,7 @@ func (w *writer) finish(ctx context.Context) error {
 		l.stop(ErrClosed) // an entry accepted from now on would not be written
 	}
 	var err error
-	if w.db != nil || len(w.leases)+len(w.begun) > 0 { // otherwise it was never written
+	if w.db != nil && !w.db.failed || len(w.leases)+len(w.begun) > 0 { // otherwise it was never written
 		err = w.options.failure(w.try(ctx, end))
 	}
 	waiting := w.endLeases()

@@ -7,7 +7,6 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -71,7 +70,7 @@ func (n *connection) differs(w *sessionWatch, v sessionView) []watchedSession {
 // gone forgets the sessions that are no longer in the view, and returns those that were removed.
 // When there are more sessions than a view has, some are only too old now; sessions of jobs may
 // always be. An old session that was pinned may be unpinned now, or removed.
-func (w *sessionWatch) gone(v sessionView) (removed []string, unpinned []watchedSession) {
+func (w *sessionWatch) gone(v sessionView) (removed, unpinned []string) {
 	if len(v.sessions) == len(w.known) {
 		return nil, nil
 	}
@@ -88,7 +87,7 @@ func (w *sessionWatch) gone(v sessionView) (removed []string, unpinned []watched
 		case s.Origin != jobs.Origin && (v.all || s.Updated > event.FormatTime(v.sessions[len(v.sessions)-1].Changed)):
 			removed = append(removed, id)
 		case s.Pinned:
-			unpinned = append(unpinned, s)
+			unpinned = append(unpinned, id)
 		}
 	}
 	return removed, unpinned
@@ -127,14 +126,10 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 		}
 	}
 	removed, unpinned := w.gone(now)
-	for _, before := range unpinned {
-		s, err := n.host().Session(ctx, before.ID)
-		if fault.KindOf(err) == fault.NotFound {
-			removed = append(removed, before.ID)
-			continue
-		}
-		if err != nil { // the next attempt may succeed
-			w.known[before.ID], w.number = before, 0
+	for _, id := range unpinned {
+		s, err := n.host().Session(ctx, id)
+		if err != nil {
+			removed = append(removed, id)
 			continue
 		}
 		left := n.describe(s.Info(), now, copilot.ProjectOf(s.Info().Directory))

@@ -27,3 +27,10 @@ func TestTextAfterAGapIsContinued(t *testing.T) {
 	)
 	assert.Contains(t, sent[len(sent)-1], `"content":"record"`)
 }
+
+// The cache keeps more forms than what compresses them.
+func TestFormsFromTheCacheAreSharedAgain(t *testing.T) {
+	shared := rpc.Share()
+	assert.Contains(t, shared[0], "hello")
+	assert.Equal(t, shared[0], shared[1])
+}

@@ -85,3 +85,13 @@ func Encode(gap journal.GapError, records ...[]event.Body) (sent []string) {
 	}
 	return sent
 }
+
+// Share returns what each of two readers of an entry shares. The second one gets it from the cache.
+func Share() (shared [2]string) {
+	var cache eventCache
+	entry := []message{{event: "x", delta: textDelta{of: blockKey{blockMessage, "m"}, content: "hello"}, shared: true}}
+	for i := range shared {
+		_ = encodeEntry(&cache, journal.Position{Epoch: 1, N: 1}, entry, encodeEvent, func(form []byte) { shared[i] = string(form) }, func([]byte) {})
+	}
+	return shared
+}

@@ -280,7 +280,7 @@ type notifier struct {
 func (n *notifier) comment() error { return nil }
 
 func (n *notifier) add(at journal.Position, messages []message) error {
-	return encodeEntry(n.cache, at, messages, n.encode, func(e jsonrpc.Notification) { n.pending = append(n.pending, e) })
+	return encodeEntry(n.cache, at, messages, n.encode, n.share, func(e jsonrpc.Notification) { n.pending = append(n.pending, e) })
 }
 
 func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification, error) {
@@ -288,11 +288,7 @@ func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification,
 	if at != (journal.Position{}) {
 		e.ID = at.String()
 	}
-	encoded, err := jsonrpc.NewNotification(methodEvent, e)
-	if err == nil && m.shared {
-		n.share(encoded)
-	}
-	return encoded, err
+	return jsonrpc.NewNotification(methodEvent, e)
 }
 
 func (n *notifier) isFull() bool { return len(n.pending) >= batchEvents }

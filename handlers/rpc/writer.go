@@ -76,7 +76,7 @@ func (w *writer) comment() error {
 }
 
 func (w *writer) add(at journal.Position, messages []message) error {
-	return encodeEntry(w.cache, at, messages, w.encode, w.put)
+	return encodeEntry(w.cache, at, messages, encodeEvent, w.shared.Share, w.put)
 }
 
 // put adds an encoded event.
@@ -88,20 +88,11 @@ func (w *writer) put(e []byte) {
 	}
 }
 
-// encode is encodeEvent for events that may be shared.
-func (w *writer) encode(at journal.Position, m message) ([]byte, error) {
-	e, err := encodeEvent(at, m)
-	if err == nil && m.shared {
-		w.shared.Share(e)
-	}
-	return e, err
-}
-
 // encodeEntry encodes the messages of an entry of the record, or takes them from the cache if every reader gets the same. The last
 // one has the position: a client that gets some of them gets all again.
 func encodeEntry[V ~[]byte](
 	cache *wire.Cache[journal.Position, V], at journal.Position, messages []message,
-	encode func(journal.Position, message) (V, error), add func(V),
+	encode func(journal.Position, message) (V, error), share func([]byte), add func(V),
 ) error {
 	for i, m := range messages {
 		id := journal.Position{}
@@ -117,6 +108,9 @@ func encodeEntry[V ~[]byte](
 		}
 		if err != nil {
 			return err
+		}
+		if m.shared {
+			share(encoded) // also if it comes from the cache, which keeps more
 		}
 		add(encoded)
 	}

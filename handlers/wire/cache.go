@@ -14,10 +14,12 @@ const (
 )
 
 // Cache holds the encoded form, V, of the newest entries of a record, up to 8 MB: 4,096 short ones, because readers of a burst are far apart, and
-// 512 long ones. A reader that is further behind encodes for itself. The key, K, has everything that the form depends on. It is safe for concurrent use.
+// 512 long ones. A reader that is further behind encodes for itself. It holds nothing new for a single reader that has acquired it. The key, K, has everything that
+// the form depends on. It is safe for concurrent use.
 type Cache[K comparable, V ~[]byte] struct {
-	short [16]atomic.Pointer[block[K, V]]
-	long  [2]atomic.Pointer[block[K, V]]
+	short   [16]atomic.Pointer[block[K, V]]
+	long    [2]atomic.Pointer[block[K, V]]
+	readers atomic.Int32 // that have acquired it
 }
 
 type block[K comparable, V ~[]byte] [perBlock]atomic.Pointer[slot[K, V]]
@@ -37,7 +39,7 @@ func (c *Cache[K, V]) Get(n uint64, key K, encode func() (V, error)) (V, error) 
 		}
 	}
 	form, err := encode()
-	if err == nil && len(form) <= longForm {
+	if err == nil && len(form) <= longForm && c.readers.Load() != 1 {
 		c.keep(n, &slot[K, V]{key, form})
 	}
 	return form, err
@@ -62,31 +64,26 @@ func blockOf[K comparable, V ~[]byte](ring []atomic.Pointer[block[K, V]], n uint
 // Caches are the caches of the records that have readers, by session. The zero value is empty. It is safe for concurrent use.
 type Caches[K comparable, V ~[]byte] struct {
 	mu        sync.Mutex
-	bySession map[string]*counted[K, V]
-}
-
-type counted[K comparable, V ~[]byte] struct {
-	cache   Cache[K, V]
-	readers int
+	bySession map[string]*Cache[K, V]
 }
 
 // Acquire returns the cache of a session, for a reader that calls release once when it ends. The last one drops the cache.
 func (c *Caches[K, V]) Acquire(session string) (cache *Cache[K, V], release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.bySession[session]
-	if of == nil {
-		of = &counted[K, V]{}
+	cache = c.bySession[session]
+	if cache == nil {
+		cache = &Cache[K, V]{}
 		if c.bySession == nil {
-			c.bySession = map[string]*counted[K, V]{}
+			c.bySession = map[string]*Cache[K, V]{}
 		}
-		c.bySession[session] = of
+		c.bySession[session] = cache
 	}
-	of.readers++
-	return &of.cache, func() {
+	cache.readers.Add(1)
+	return cache, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if of.readers--; of.readers == 0 {
+		if cache.readers.Add(-1) == 0 {
 			delete(c.bySession, session)
 		}
 	}

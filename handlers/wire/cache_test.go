@@ -15,6 +15,8 @@ import (
 func TestEntryIsEncodedOnceForAllReaders(t *testing.T) {
 	var caches wire.Caches[uint64, []byte]
 	encoded := 0
+	_, releaseFirst := caches.Acquire("s")
+	defer releaseFirst()
 	for range 3 {
 		cache, release := caches.Acquire("s")
 		defer release()
@@ -23,6 +25,25 @@ func TestEntryIsEncodedOnceForAllReaders(t *testing.T) {
 		assert.Equal(t, "seven", string(form))
 	}
 	assert.Equal(t, 1, encoded)
+}
+
+func TestNothingIsKeptForASingleReader(t *testing.T) {
+	var caches wire.Caches[uint64, []byte]
+	cache, release := caches.Acquire("s")
+	defer release()
+	encoded := 0
+	get := func() {
+		_, err := cache.Get(1, 1, func() ([]byte, error) { encoded++; return []byte("one"), nil })
+		require.NoError(t, err)
+	}
+	get()
+	get()
+	assert.Equal(t, 2, encoded)
+	_, releaseOther := caches.Acquire("s")
+	defer releaseOther()
+	get()
+	get()
+	assert.Equal(t, 3, encoded)
 }
 
 func TestFailedEncodingIsNotKept(t *testing.T) {
