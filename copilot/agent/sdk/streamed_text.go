@@ -10,7 +10,7 @@ import (
 // When about 10,000 events of a burst are unread, the CLI starts to repeat events and to send others too early.
 // Each piece of a text makes two events.
 const (
-	orderedPieces = 2 << 10 // the first pieces of a text, which arrive in order; disorder was seen from piece 2,454 on
+	orderedPieces = 1 << 10 // the first pieces of a text, which arrive in order; disorder was seen from piece 1,068 on
 	maxPieces     = 1 << 17 // pieces after which the rest of a text is not streamed, to bound the ids in memory
 	maxOver       = 64      // the minimum number of ended texts remembered
 )
