@@ -61,7 +61,7 @@ func hasTerminal(t page) {
 
 	begin := time.Now()
 	enter(b, "clear; yes | head -c 50000000; echo all-$((1+1))")
-	b.Wait(`[...document.querySelectorAll(".xterm-rows > div")].filter((row) => row.textContent.trim() === "y").length > 3`) // else the shell gets the interrupt
+	b.Wait(`[...document.querySelectorAll(".xterm-rows > div")].filter((row) => row.textContent.trim() === "y").length > 3`) // before that, the shell would get the interrupt
 	var pauses []time.Duration
 	for range 5 {
 		clock := testclock.Now()

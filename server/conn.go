@@ -31,7 +31,6 @@ type conn struct {
 	upgraded atomic.Bool
 	unread   atomic.Bool // the client may still be sending a body that no handler reads
 	admitted atomic.Bool
-	closed   atomic.Bool
 	end      connEnd
 }
 
@@ -134,10 +133,11 @@ func (c *conn) Close() error {
 		_ = c.SetReadDeadline(time.Now().Add(c.limits.linger)) // fails as reading does
 		_, _ = io.CopyN(io.Discard, c.Conn, maxDiscarded)
 	}
-	if c.closed.CompareAndSwap(false, true) {
-		c.count.closed()
-	}
-	defer c.end.reach()
+	defer func() {
+		if c.end.reach() {
+			c.count.closed()
+		}
+	}()
 	return c.Conn.Close()
 }
 
@@ -159,15 +159,17 @@ func (e *connEnd) do(f func()) {
 	}
 }
 
-// reach says that the connection has been closed. It may be called repeatedly.
-func (e *connEnd) reach() {
+// reach says that the connection has been closed. It may be called repeatedly, and reports whether this is the first call.
+func (e *connEnd) reach() (first bool) {
 	e.mu.Lock()
 	then := e.then
+	first = !e.reached
 	e.reached, e.then = true, nil
 	e.mu.Unlock()
 	if then != nil {
 		then()
 	}
+	return first
 }
 
 // maxDiscarded is the maximum number of bytes discarded from an unread body.

@@ -13,8 +13,8 @@ const (
 	many         = 100             // connections, whose memory is worth a collection
 	releaseDelay = time.Second     // after many connections were closed: others may follow
 
-	crowd        = 500 // connections, with which garbage is collected more often
-	crowdPercent = 40  // GOGC for them, which is 100 by default
+	manyOpen        = 500 // connections, with which garbage is collected more often
+	manyOpenPercent = 40  // GOGC for them, which is 100 by default
 )
 
 // releaseMemory returns memory to the system that nothing needs after the start and after many connections were closed, until ctx is done. The
@@ -38,14 +38,14 @@ func (s *Server) releaseMemory(ctx context.Context, manyClosed <-chan struct{}) 
 	}
 }
 
-// connectionCount counts the open connections, and says what that means for memory. With a crowd, much is in use, and the heap would
-// grow to twice that.
+// connectionCount counts the open connections. It makes the runtime collect garbage more often while there are many, because the heap would
+// grow to twice what is in use, and reports when many were closed.
 type connectionCount struct {
 	manyClosed chan struct{} // has an element after [many] more were closed than opened
 
 	mu         sync.Mutex
 	open, most int // most: since the last element
-	percent    int // GOGC without a crowd; 0: there is none
+	percent    int // GOGC before there were many; 0: there are not
 }
 
 func newConnectionCount() *connectionCount {
@@ -57,9 +57,9 @@ func (c *connectionCount) opened() {
 	defer c.mu.Unlock()
 	c.open++
 	c.most = max(c.most, c.open)
-	if c.open >= crowd && c.percent == 0 {
-		c.percent = debug.SetGCPercent(crowdPercent)
-		if c.percent < crowdPercent { // the user wants less, or none
+	if c.open >= manyOpen && c.percent == 0 {
+		c.percent = debug.SetGCPercent(manyOpenPercent)
+		if c.percent < manyOpenPercent { // the user wants less, or none
 			debug.SetGCPercent(c.percent)
 		}
 	}
@@ -69,7 +69,7 @@ func (c *connectionCount) closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open--
-	if c.open < crowd/2 && c.percent != 0 {
+	if c.open < manyOpen/2 && c.percent != 0 {
 		debug.SetGCPercent(c.percent)
 		c.percent = 0
 	}

@@ -56,7 +56,7 @@ func (s *Store) Try(ctx context.Context) error {
 	})
 }
 
-// FailAfter does work whose last part fails as on a damaged disk.
+// FailAfter calls first and then fails like a write to a broken disk, in the goroutine that writes.
 func (s *Store) FailAfter(ctx context.Context, first func()) error {
 	return s.do(ctx, func(_ context.Context, w *writer) error {
 		first()

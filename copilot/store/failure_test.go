@@ -235,7 +235,7 @@ func TestRemovedFileIsRecreated(t *testing.T) {
 	require.Equal(t, store.Replaced, s.Failure().Kind)
 }
 
-// The write that is interrupted by it fails.
+// The write itself fails.
 func TestFileRemovedDuringAWriteIsReported(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "data")
 	s := open(t, directory)

@@ -110,7 +110,7 @@ func encodeEntry[V ~[]byte](
 			return err
 		}
 		if m.shared {
-			share(encoded) // also if it comes from the cache, which keeps more
+			share(encoded) // also from the cache, which keeps it for longer
 		}
 		add(encoded)
 	}

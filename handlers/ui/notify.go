@@ -33,11 +33,13 @@ func (a *attachment) encode(m message) (jsonrpc.Notification, error) {
 	if d, ok := m.event.(delta); !ok || !m.shared || d.HTML != nil {
 		return encode()
 	}
-	encoded, err := a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, encode)
-	if sockets := a.conn.api.options.Sockets; err == nil && sockets != nil {
-		sockets.Share(encoded) // also if it comes from the cache, which keeps more
-	}
-	return encoded, err
+	return a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, func() (jsonrpc.Notification, error) {
+		encoded, err := encode()
+		if sockets := a.conn.api.options.Sockets; err == nil && sockets != nil {
+			sockets.Share(encoded) // only here: readers at different places, whose deltas are joined differently, would push each other's out
+		}
+		return encoded, err
+	})
 }
 
 // flush sends the notifications that were added.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	perBlock  = 256 // entries; a cache has only the blocks that it uses
-	shortForm = 1 << 10
+	perBlock  = 256     // entries; a cache has only the blocks that it uses
+	shortForm = 1 << 10 // bytes of a form that counts as short
 	longForm  = 8 << 10 // bytes of a form that is kept
 )
 
