@@ -2,7 +2,10 @@ package sdk
 
 import (
 	"strings"
+	"time"
 	"unicode"
+
+	vendor "github.com/github/copilot-sdk/go"
 
 	"github.com/copilot-portal/portal/copilot/event"
 )
@@ -10,18 +13,20 @@ import (
 // When about 10,000 events of a burst are unread, the CLI starts to repeat events and to send others too early.
 // Each piece of a text makes two events.
 const (
-	orderedPieces = 1 << 10 // the first pieces of a text, which arrive in order; disorder was seen from piece 1,068 on
-	maxPieces     = 1 << 17 // pieces after which the rest of a text is not streamed, to bound the ids in memory
-	maxOver       = 64      // the minimum number of ended texts remembered
+	orderedPieces = 1 << 10              // the first pieces of a text, which arrive in order; disorder was seen from piece 1,068 on
+	burstInterval = 4 * time.Millisecond // the mean time between the pieces of a burst is shorter
+	maxPieces     = 1 << 17              // pieces after which the rest of a text is not streamed, to bound the ids in memory
+	maxOver       = 64                   // the minimum number of ended texts remembered
 )
 
 // streamedText is an open text of the model. Its pieces have no numbers, but the CLI also reports the size of
-// the response as it grows. A piece is in order if it is as long as the response has grown. The zero value of
-// the other fields is ready to use. It is not safe for concurrent use.
+// the response as it grows. A piece of a burst is in order if it is as long as the response has grown. The zero
+// value of the other fields is ready to use. It is not safe for concurrent use.
 type streamedText struct {
 	agent string // sub-agent that produces it
 
 	ids     map[string]bool // ids of its pieces
+	began   time.Time       // when the CLI got its first piece
 	before  int64           // size of the response before it
 	size    int64           // size of the pieces in order
 	unsized bool            // the reported sizes do not measure it
@@ -30,31 +35,39 @@ type streamedText struct {
 	held    bool            // pieces are missing: the end of the text brings the rest
 }
 
-// add adds a piece and returns what can be passed on. The response is the latest size that was reported.
-func (x *streamedText) add(id, piece string, response int64) string {
+// add adds a piece, which the CLI got at a time, and returns what can be passed on. The response is the latest
+// size that was reported.
+func (x *streamedText) add(id, piece string, at time.Time, response int64) string {
 	if x.held || piece == "" || x.ids[id] {
 		return ""
 	}
 	if x.ids == nil {
-		x.ids, x.before = map[string]bool{}, response-int64(len(piece))
+		x.ids, x.began, x.before = map[string]bool{}, at, response-int64(len(piece))
 	}
 	if id != "" {
 		x.ids[id] = true
 	}
 	x.size += int64(len(piece))
 	inOrder := x.before+x.size == response
-	isEarly := len(x.ids) <= orderedPieces
+	isChecked := x.isChecked(at)
 	switch {
-	case isEarly:
-		x.unsized = x.unsized || !inOrder
-	case !x.unsized && !inOrder, len(x.ids) > maxPieces:
+	case isChecked && !inOrder, len(x.ids) > maxPieces:
 		x.held, x.ids = true, nil
 		return ""
-	case !x.unsized: // a piece that came too early may have the expected size, but not the one after it
+	case isChecked: // a piece that came too early may have the expected size, but not the one after it
 		piece, x.pending = x.pending, piece
+	default:
+		x.unsized = x.unsized || !inOrder
+		piece, x.pending = x.pending+piece, ""
 	}
 	x.sent.WriteString(piece)
 	return piece
+}
+
+// isChecked reports whether the order of the last piece, which the CLI got at a time, is checked.
+func (x *streamedText) isChecked(at time.Time) bool {
+	isBurst := at.Sub(x.began) < time.Duration(len(x.ids))*burstInterval
+	return isBurst && !x.unsized && len(x.ids) > orderedPieces
 }
 
 // rest returns what follows the pieces that were passed on. It reports false if the text does not begin with
@@ -110,12 +123,12 @@ func (o *openTexts) begin(agent, id string) []event.Body {
 }
 
 // add adds a piece to a text, which begins with it if it is not open.
-func (o *openTexts) add(agent, id, piece, eventID string, response int64) []event.Body {
+func (o *openTexts) add(agent, id, piece string, e vendor.SessionEvent, response int64) []event.Body {
 	if o.over.has(id) {
 		return nil
 	}
 	bodies := o.begin(agent, id)
-	if piece = o.open[id].add(eventID, piece, response); piece != "" {
+	if piece = o.open[id].add(e.ID, piece, e.Timestamp, response); piece != "" {
 		bodies = append(bodies, o.delta(id, piece))
 	}
 	return bodies

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/github/copilot-sdk/go/rpc"
 	"github.com/stretchr/testify/assert"
@@ -129,6 +130,20 @@ func TestRepeatedPiecesDoNotStopTheStream(t *testing.T) {
 	got := receive(t, bodies)
 	equal(t, whole, got.text["m"])
 	assert.Greater(t, len(bodies), chunks)
+}
+
+// A model may pause after any piece.
+func TestEachPieceOfSteadyTextIsPassedOnAtOnce(t *testing.T) {
+	log, _ := burst(1500, true)
+	tr := sdk.NewTranslator("/project")
+	for i, e := range log {
+		e.Timestamp = time.Unix(0, 0).Add(time.Duration(i/2) * 5 * time.Millisecond)
+		bodies := tr.Event(e)
+		if d, ok := e.Data.(*rpc.AssistantMessageDeltaData); ok {
+			require.NotEmpty(t, bodies)
+			require.Equal(t, event.MessageDelta{ID: "m", Text: d.DeltaContent}, bodies[len(bodies)-1])
+		}
+	}
 }
 
 // Where the CLI does not report sizes, pieces in a wrong order are noticed only at the end.

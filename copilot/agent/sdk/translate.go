@@ -92,9 +92,9 @@ func (t *translator) pieceEvents(agent string, e vendor.SessionEvent) ([]event.B
 		t.sizes[agent] = max(t.sizes[agent], d.TotalResponseSizeBytes)
 		return nil, true
 	case *rpc.AssistantReasoningDeltaData:
-		return t.thoughts.add(agent, d.ReasoningID, d.DeltaContent, e.ID, t.sizes[agent]), true
+		return t.thoughts.add(agent, d.ReasoningID, d.DeltaContent, e, t.sizes[agent]), true
 	case *rpc.AssistantMessageDeltaData:
-		return t.messages.add(agent, d.MessageID, d.DeltaContent, e.ID, t.sizes[agent]), true
+		return t.messages.add(agent, d.MessageID, d.DeltaContent, e, t.sizes[agent]), true
 	case *rpc.AssistantToolCallDeltaData:
 		return nil, true
 	}
