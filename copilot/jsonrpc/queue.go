@@ -68,36 +68,20 @@ func (q *queue) endWriter() {
 
 // push adds messages one after another, each when less than limit is there.
 func push[M ~[]byte](ctx context.Context, q *queue, limit int, messages ...M) error {
-	for {
-		n, room, err := add(q, limit, messages)
-		if messages = messages[n:]; err != nil || len(messages) == 0 {
-			return err
+	return q.await(ctx, func() (done bool, err error) {
+		if q.err != nil {
+			return false, q.err
 		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
+		n := 0
+		for ; n < len(messages) && q.size < limit; n++ {
+			q.size += len(messages[n]) + messageCost
+			q.messages = append(q.messages, messages[n])
 		}
-	}
-}
-
-// add adds the first n messages. If these are not all, room is closed when there is more.
-func add[M ~[]byte](q *queue, limit int, messages []M) (n int, room <-chan struct{}, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.err != nil {
-		return 0, nil, q.err
-	}
-	for ; n < len(messages) && q.size < limit; n++ {
-		q.size += len(messages[n]) + messageCost
-		q.messages = append(q.messages, messages[n])
-	}
-	q.left += n
-	q.startWriter()
-	if n < len(messages) {
-		room = q.roomSignal()
-	}
-	return n, room, nil
+		messages = messages[n:]
+		q.left += n
+		q.startWriter()
+		return len(messages) == 0, nil
+	})
 }
 
 // waitBelow waits until the size is below limit.
