@@ -74,3 +74,16 @@ func KindOf(err error) Kind {
 	}
 	return Internal
 }
+
+// Public returns what clients may see of an error: the fault in it, or that the agent did not answer in time. It returns nil for errors
+// that only the log may show.
+func Public(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Kind != Internal:
+		return e
+	case e == nil && errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: Timeout, Text: "the agent did not answer in time; try again"}
+	}
+	return nil
+}

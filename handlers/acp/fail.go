@@ -1,8 +1,6 @@
 package acp
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -18,12 +16,8 @@ const (
 // rpcError returns an error as the dialect sends it. Its message is the text for people, since editors show that. It returns nil for
 // errors that clients must not see.
 func rpcError(err error) *jsonrpc.Error {
-	var known *fault.Error
-	switch {
-	case errors.As(err, &known):
-	case errors.Is(err, context.DeadlineExceeded):
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the agent did not answer in time; try again"}
-	default:
+	known := fault.Public(err)
+	if known == nil {
 		return nil
 	}
 	code := jsonrpc.CodeInternal // busy, unavailable, denied, timeout: the protocol has no codes for them
@@ -34,9 +28,7 @@ func rpcError(err error) *jsonrpc.Error {
 		code = jsonrpc.CodeInvalidParams
 	case fault.Unauthenticated:
 		code = codeSignIn
-	case fault.Internal:
-		return nil
-	case fault.Busy, fault.Denied, fault.Unavailable, fault.Timeout:
+	case fault.Busy, fault.Denied, fault.Unavailable, fault.Timeout, fault.Internal:
 	}
 	return &jsonrpc.Error{Code: code, Message: strings.TrimSpace(known.Text)}
 }

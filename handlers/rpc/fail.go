@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -22,12 +21,8 @@ const (
 
 // rpcError converts an error to this dialect's code, with the error's text as data; nil for an error that must not be shown.
 func rpcError(err error) *jsonrpc.Error {
-	var known *fault.Error
-	switch {
-	case errors.As(err, &known):
-	case errors.Is(err, context.DeadlineExceeded):
-		return jsonrpc.Errorf(codeSDK, sdkFailed, "the agent did not answer in time; try again")
-	default:
+	known := fault.Public(err)
+	if known == nil {
 		return nil
 	}
 	text := strings.TrimSpace(known.Text)
@@ -36,8 +31,6 @@ func rpcError(err error) *jsonrpc.Error {
 		return jsonrpc.Errorf(codeSession, noSession, "%s", text)
 	case known.Kind == fault.Unavailable, known.Kind == fault.Unauthenticated, known.Kind == fault.Timeout:
 		return jsonrpc.Errorf(codeSDK, sdkFailed, "%s", text)
-	case known.Kind == fault.Internal:
-		return nil
 	case known.Kind == fault.Busy:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error", "%s", text)
 	}

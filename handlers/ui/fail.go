@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -21,12 +20,8 @@ const (
 // RPCError returns an error as the dialect sends it. Its message is the text for people,
 // since UIs show that. It returns nil for errors that clients must not see.
 func RPCError(err error) *jsonrpc.Error {
-	var known *fault.Error
-	switch {
-	case errors.As(err, &known):
-	case errors.Is(err, context.DeadlineExceeded):
-		return &jsonrpc.Error{Code: codeUnavailable, Message: "the agent did not answer in time; try again"}
-	default:
+	known := fault.Public(err)
+	if known == nil {
 		return nil
 	}
 	code := jsonrpc.CodeInvalidParams // not found, invalid, denied
@@ -39,8 +34,6 @@ func RPCError(err error) *jsonrpc.Error {
 		code = codeBusy
 	case known.Kind == fault.Unavailable, known.Kind == fault.Unauthenticated, known.Kind == fault.Timeout:
 		code = codeUnavailable
-	case known.Kind == fault.Internal:
-		return nil
 	}
 	return &jsonrpc.Error{Code: code, Message: strings.TrimSpace(known.Text)}
 }
