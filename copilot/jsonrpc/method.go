@@ -23,6 +23,17 @@ type Method struct {
 	Begin func(ctx context.Context, r *Request) (rest func(context.Context) (any, error), err error)
 }
 
+// Typed returns a [Method.Handle] that decodes the parameters of a request for handle, which needs nothing else of it.
+func Typed[P any](handle func(ctx context.Context, params P) (any, error)) func(context.Context, *Request) (any, error) {
+	return func(ctx context.Context, r *Request) (any, error) {
+		var p P
+		if err := r.Decode(&p); err != nil {
+			return nil, err
+		}
+		return handle(ctx, p)
+	}
+}
+
 // caller calls methods and creates the responses.
 type caller struct {
 	methods Finder

@@ -21,9 +21,8 @@ type answerParams struct {
 }
 
 // answer answers a question of the agent. The session decides whether the answer fits.
-func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p answerParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) answer(ctx context.Context, p answerParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -68,9 +68,8 @@ type (
 )
 
 // changes is session.changes.
-func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p changesParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) changes(ctx context.Context, p changesParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +121,8 @@ type (
 )
 
 // diff is session.diff.
-func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p changesParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) diff(ctx context.Context, p changesParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +147,8 @@ type restoreResult struct {
 }
 
 // revert is session.revert.
-func (a *API) revert(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p changesParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) revert(ctx context.Context, p changesParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -173,11 +170,7 @@ type restoreParams struct {
 }
 
 // restore is session.restore.
-func (a *API) restore(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p restoreParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) restore(ctx context.Context, p restoreParams) (any, error) {
 	fork := p.Conversation == "fork"
 	switch {
 	case p.MessageID == "":

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot/changes"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 type (
@@ -32,9 +31,8 @@ type (
 )
 
 // proposeCommit is commit.propose.
-func (a *API) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p proposeCommitParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) proposeCommit(ctx context.Context, p proposeCommitParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}

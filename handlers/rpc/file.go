@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // fileParams name a file of a session's directory and a window of its lines.
@@ -34,9 +33,8 @@ type (
 )
 
 // readFile is file.read.
-func (a *API) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p fileParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) readFile(ctx context.Context, p fileParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,8 @@ type forkParams struct {
 }
 
 // fork is session.fork.
-func (a *API) fork(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p forkParams
-	if err := decodeParams(r, &p, &p.SessionID); err != nil {
+func (a *API) fork(ctx context.Context, p forkParams) (any, error) {
+	if err := checkID(p.SessionID); err != nil {
 		return nil, err
 	}
 	s, err := a.options.Host.Fork(ctx, p.SessionID, copilot.Cut{After: p.AfterMessage, Before: p.BeforeMessage})
@@ -43,11 +42,7 @@ type resent struct {
 }
 
 // resend is session.resend.
-func (a *API) resend(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p resendParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) resend(ctx context.Context, p resendParams) (any, error) {
 	if p.SessionID == "" || p.MessageID == "" {
 		return nil, jsonrpc.InvalidParams(`"sessionId" or "messageId" is missing`)
 	}

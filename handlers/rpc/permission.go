@@ -60,8 +60,8 @@ type revokeParams struct {
 
 // permissions is session.permissions: the rules in force, and those of them that come from
 // answers.
-func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.sessionOf(ctx, r)
+func (a *API) permissions(ctx context.Context, p sessionParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,7 @@ func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) 
 }
 
 // revoke is session.revoke.
-func (a *API) revoke(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p revokeParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) revoke(ctx context.Context, p revokeParams) (any, error) {
 	if (p.Rule == "") != p.All {
 		return nil, jsonrpc.InvalidParams(`"rule" (one that is remembered) or "all": true is missing`)
 	}

@@ -25,8 +25,8 @@ type queueParams struct {
 }
 
 // listQueue is queue.list: the queued prompts with their whole texts, in order.
-func (a *API) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.sessionOf(ctx, r)
+func (a *API) listQueue(ctx context.Context, p sessionParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -34,28 +34,24 @@ func (a *API) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
 }
 
 // editQueued is queue.edit.
-func (a *API) editQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return a.changeQueue(ctx, r, "edited", func(s *copilot.Session, p queueParams) error { return s.EditQueued(p.MessageID, p.Prompt) })
+func (a *API) editQueued(ctx context.Context, p queueParams) (any, error) {
+	return a.changeQueue(ctx, p, "edited", func(s *copilot.Session) error { return s.EditQueued(p.MessageID, p.Prompt) })
 }
 
 // moveQueued is queue.move.
-func (a *API) moveQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return a.changeQueue(ctx, r, "moved", func(s *copilot.Session, p queueParams) error { return s.MoveQueued(p.MessageID, p.Before) })
+func (a *API) moveQueued(ctx context.Context, p queueParams) (any, error) {
+	return a.changeQueue(ctx, p, "moved", func(s *copilot.Session) error { return s.MoveQueued(p.MessageID, p.Before) })
 }
 
 // sendQueued is queue.send: it sends a queued prompt into the current run.
-func (a *API) sendQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return a.changeQueue(ctx, r, "sent", func(s *copilot.Session, p queueParams) error {
+func (a *API) sendQueued(ctx context.Context, p queueParams) (any, error) {
+	return a.changeQueue(ctx, p, "sent", func(s *copilot.Session) error {
 		_, err := s.SendQueued(p.MessageID)
 		return err
 	})
 }
 
-func (a *API) changeQueue(ctx context.Context, r *jsonrpc.Request, done string, change func(*copilot.Session, queueParams) error) (any, error) {
-	var p queueParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) changeQueue(ctx context.Context, p queueParams, done string, change func(*copilot.Session) error) (any, error) {
 	if p.MessageID == "" {
 		return nil, jsonrpc.InvalidParams(`"messageId" is missing`)
 	}
@@ -63,5 +59,5 @@ func (a *API) changeQueue(ctx context.Context, r *jsonrpc.Request, done string, 
 	if err != nil {
 		return nil, err
 	}
-	return map[string]bool{done: true}, change(s, p)
+	return map[string]bool{done: true}, change(s)
 }

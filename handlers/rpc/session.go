@@ -100,8 +100,8 @@ type sessionParams struct {
 
 // session finds the session that a request names, and records its use.
 func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) {
-	if id == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
+	if err := checkID(id); err != nil {
+		return nil, err
 	}
 	s, err := a.options.Host.Session(ctx, id)
 	if err != nil {
@@ -118,30 +118,22 @@ func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) 
 // sessionOf is session for requests without other params.
 func (a *API) sessionOf(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p sessionParams
-	return a.sessionIn(ctx, r, &p, &p.SessionID)
-}
-
-// sessionIn decodes params and finds the session with the id among them.
-func (a *API) sessionIn(ctx context.Context, r *jsonrpc.Request, params any, id *string) (*copilot.Session, error) {
-	if err := r.Decode(params); err != nil {
+	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	return a.session(ctx, *id)
+	return a.session(ctx, p.SessionID)
 }
 
-// decodeParams decodes params with the id of a session among them, for methods that do not use the session or take closed ones.
-func decodeParams(r *jsonrpc.Request, params any, id *string) error {
-	if err := r.Decode(params); err != nil {
-		return err
-	}
-	if *id == "" {
+// checkID is for methods that do not use the session, or take closed ones.
+func checkID(id string) error {
+	if id == "" {
 		return jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	return nil
 }
 
-func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.sessionOf(ctx, r)
+func (a *API) closeSession(ctx context.Context, p sessionParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,9 +150,8 @@ type cancelParams struct {
 	MessageID string `json:"messageId"` // "": the current run
 }
 
-func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p cancelParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+func (a *API) cancel(ctx context.Context, p cancelParams) (any, error) {
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,9 +165,8 @@ type updateParams struct {
 }
 
 // update is session.update: it pins or archives a session, open or closed. That is no use of it.
-func (a *API) update(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p updateParams
-	if err := decodeParams(r, &p, &p.SessionID); err != nil {
+func (a *API) update(ctx context.Context, p updateParams) (any, error) {
+	if err := checkID(p.SessionID); err != nil {
 		return nil, err
 	}
 	if p.Pinned == nil && p.Archived == nil {
@@ -207,7 +197,10 @@ type sent struct {
 // send gives a prompt to the agent and does not wait for the run.
 func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p sendParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -300,11 +293,7 @@ func originOf(f copilot.ForkOrigin) *forkOrigin {
 }
 
 // list returns the sessions of all dialects.
-func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p listParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) list(ctx context.Context, p listParams) (any, error) {
 	infos, next, err := a.options.Host.Sessions(ctx, p.After, p.Limit)
 	if err != nil && (p.After != "" || fault.KindOf(err) != fault.Unavailable) {
 		return nil, err // the first page has at least those in memory

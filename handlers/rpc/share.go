@@ -40,9 +40,8 @@ type newShare struct {
 }
 
 // createShare is share.create.
-func (a *API) createShare(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p shareParams
-	if err := decodeParams(r, &p, &p.SessionID); err != nil {
+func (a *API) createShare(ctx context.Context, p shareParams) (any, error) {
+	if err := checkID(p.SessionID); err != nil {
 		return nil, err
 	}
 	lifetime, err := share.Seconds(p.ExpiresIn)
@@ -59,9 +58,8 @@ func (a *API) createShare(ctx context.Context, r *jsonrpc.Request) (any, error) 
 }
 
 // listShares is share.list.
-func (a *API) listShares(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p sessionParams
-	if err := decodeParams(r, &p, &p.SessionID); err != nil {
+func (a *API) listShares(ctx context.Context, p sessionParams) (any, error) {
+	if err := checkID(p.SessionID); err != nil {
 		return nil, err
 	}
 	list, err := a.options.Shares.List(ctx, p.SessionID)
@@ -71,15 +69,13 @@ func (a *API) listShares(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return map[string][]shared{"shares": wire.List(list, describeShare)}, nil
 }
 
+type revokeShareParams struct {
+	SessionID string `json:"sessionId"`
+	ShareID   string `json:"shareId"`
+}
+
 // revokeShare is share.revoke.
-func (a *API) revokeShare(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		SessionID string `json:"sessionId"`
-		ShareID   string `json:"shareId"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (a *API) revokeShare(ctx context.Context, p revokeShareParams) (any, error) {
 	if p.SessionID == "" || p.ShareID == "" {
 		return nil, jsonrpc.InvalidParams(`"sessionId" or "shareId" is missing`)
 	}

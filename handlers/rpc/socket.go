@@ -145,7 +145,10 @@ type subscribeParams struct {
 // invalid.
 func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p subscribeParams
-	if err := decodeParams(r, &p, &p.SessionID); err != nil {
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if err := checkID(p.SessionID); err != nil {
 		return nil, err
 	}
 	s, err := n.api.options.Host.Session(ctx, p.SessionID)
