@@ -27,6 +27,13 @@ type Table[C any] map[string]struct {
 	InOrder bool                                                             // see [Method.InOrder]
 }
 
+// TypedOf is [Typed] for a [Table].
+func TypedOf[C, P any](handle func(connection C, ctx context.Context, params P) (any, error)) func(C, context.Context, *Request) (any, error) {
+	return func(connection C, ctx context.Context, r *Request) (any, error) {
+		return Typed(func(ctx context.Context, params P) (any, error) { return handle(connection, ctx, params) })(ctx, r)
+	}
+}
+
 // Of returns the methods of a connection.
 func (t Table[C]) Of(connection C) Finder { return bound[C]{t, connection} }
 

@@ -70,8 +70,8 @@ type (
 )
 
 // changes is portal.session.changes.
-func (n *connection) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := n.findChanges(ctx, r)
+func (n *connection) changes(ctx context.Context, p changesParams) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +97,6 @@ func (n *connection) changes(ctx context.Context, r *jsonrpc.Request) (any, erro
 		result.Undo = &undoable{u.ID, u.Kind, u.Run, u.Time, u.By, u.Count}
 	}
 	return result, nil
-}
-
-// findChanges decodes params and finds their session.
-func (n *connection) findChanges(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
-	s, err = n.findIn(ctx, r, &p, &p.SessionID)
-	return s, p, err
 }
 
 func describeChange(c checkpoint.Change) change {
@@ -134,8 +128,8 @@ type (
 )
 
 // diff is portal.session.diff.
-func (n *connection) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := n.findChanges(ctx, r)
+func (n *connection) diff(ctx context.Context, p changesParams) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +157,8 @@ type restoreResult struct {
 }
 
 // revertChanges is portal.session.revert.
-func (n *connection) revertChanges(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := n.findChanges(ctx, r)
+func (n *connection) revertChanges(ctx context.Context, p changesParams) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -178,17 +172,15 @@ func (n *connection) revertChanges(ctx context.Context, r *jsonrpc.Request) (any
 	return edit.Describe(done), nil
 }
 
+type restoreParams struct {
+	oneSession
+	RunID        string   `json:"run_id"`
+	Paths        []string `json:"paths"`
+	Conversation string   `json:"conversation"`
+}
+
 // restore is portal.session.restore.
-func (n *connection) restore(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneSession
-		RunID        string   `json:"run_id"`
-		Paths        []string `json:"paths"`
-		Conversation string   `json:"conversation"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) restore(ctx context.Context, p restoreParams) (any, error) {
 	if p.RunID == "" {
 		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
 	}
@@ -196,7 +188,7 @@ func (n *connection) restore(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if !fork && p.Conversation != "" && p.Conversation != "keep" {
 		return nil, jsonrpc.InvalidParams(`"conversation" must be "keep" or "fork"`)
 	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}

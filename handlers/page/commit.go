@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot/changes"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 type (
@@ -32,9 +31,8 @@ type (
 )
 
 // proposeCommit is portal.commit.propose.
-func (n *connection) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p proposeCommitParams
-	s, err := n.findIn(ctx, r, &p, &p.SessionID)
+func (n *connection) proposeCommit(ctx context.Context, p proposeCommitParams) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}

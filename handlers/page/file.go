@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/render"
 	"github.com/copilot-portal/portal/handlers/wire"
@@ -39,9 +38,8 @@ type (
 )
 
 // readFile is portal.file.read.
-func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p readFileParams
-	s, err := n.findIn(ctx, r, &p, &p.SessionID)
+func (n *connection) readFile(ctx context.Context, p readFileParams) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +63,10 @@ func addHTML(lines []fileLine, file string) {
 }
 
 // findViewable is portal.files.find: it returns the paths that portal.file.read can open.
-func (n *connection) findViewable(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, paths, err := n.findPaths(ctx, r)
+func (n *connection) findViewable(ctx context.Context, p pathsParams) (any, error) {
+	s, err := n.findPaths(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"paths": append([]string{}, s.FindFiles(paths)...)}, nil
+	return map[string]any{"paths": append([]string{}, s.FindFiles(p.Paths)...)}, nil
 }

@@ -27,7 +27,11 @@ type interfaceEvent struct {
 // watchInterface is portal.interface.watch: it sends the events of the work in progress from its
 // start. A second call replaces the first watch.
 func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, oneInterface{})
+	var p oneInterface
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	g, err := n.gallery(p)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +51,8 @@ func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (an
 }
 
 // unwatchInterface is portal.interface.unwatch. Nothing about the interface follows its response.
-func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, _, err := interfaceIn(n, r, oneInterface{})
-	if err != nil {
+func (n *connection) unwatchInterface(ctx context.Context, p oneInterface) (any, error) {
+	if _, err := n.gallery(p); err != nil {
 		return nil, err
 	}
 	was, err := n.replaceWatch(ctx, interfaceKey(p.InterfaceID), nil)

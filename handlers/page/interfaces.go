@@ -89,20 +89,15 @@ type oneInterface struct {
 	InterfaceID string `json:"interface_id"`
 }
 
-func (o oneInterface) id() string { return o.InterfaceID }
-
-// interfaceIn decodes params that name an interface, and returns the host of all interfaces.
-func interfaceIn[P interface{ id() string }](n *connection, r *jsonrpc.Request, p P) (P, *gallery.Host, error) {
-	if err := r.Decode(&p); err != nil {
-		return p, nil, err
+// gallery returns the gallery, for a method about one interface.
+func (n *connection) gallery(of oneInterface) (*gallery.Host, error) {
+	switch {
+	case of.InterfaceID == "":
+		return nil, jsonrpc.InvalidParams(`"interface_id" is missing`)
+	case n.api.options.Gallery == nil:
+		return nil, errNoInterfaces
 	}
-	if p.id() == "" {
-		return p, nil, jsonrpc.InvalidParams(`"interface_id" is missing`)
-	}
-	if n.api.options.Gallery == nil {
-		return p, nil, errNoInterfaces
-	}
-	return p, n.api.options.Gallery, nil
+	return n.api.options.Gallery, nil
 }
 
 type interfaceList struct {
@@ -122,16 +117,14 @@ type interfaceResult struct {
 	Interface interfaceInfo `json:"interface"`
 }
 
+type createInterfaceParams struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+	Key  string `json:"key"`
+}
+
 // createInterface is portal.interfaces.create.
-func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Name string `json:"name"`
-		Text string `json:"text"`
-		Key  string `json:"key"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) createInterface(ctx context.Context, p createInterfaceParams) (any, error) {
 	if n.api.options.Gallery == nil {
 		return nil, errNoInterfaces
 	}
@@ -156,8 +149,8 @@ type versionOfInterface struct {
 
 // getInterface is portal.interface.get. It returns the interface even if its code can no longer be
 // shown.
-func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, versionOfInterface{})
+func (n *connection) getInterface(ctx context.Context, p versionOfInterface) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}
@@ -180,12 +173,14 @@ func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any,
 	return encoded, nil
 }
 
+type changeInterfaceParams struct {
+	oneInterface
+	Prompt string `json:"prompt"`
+}
+
 // changeInterface is portal.interface.change.
-func (n *connection) changeInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, struct {
-		oneInterface
-		Prompt string `json:"prompt"`
-	}{})
+func (n *connection) changeInterface(ctx context.Context, p changeInterfaceParams) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}
@@ -193,22 +188,22 @@ func (n *connection) changeInterface(ctx context.Context, r *jsonrpc.Request) (a
 }
 
 // regenerateInterface is portal.interface.make.
-func (n *connection) regenerateInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.withInterface(ctx, r, (*gallery.Host).Make)
+func (n *connection) regenerateInterface(ctx context.Context, p oneInterface) (any, error) {
+	return n.withInterface(ctx, p, (*gallery.Host).Make)
 }
 
 // cancelInterface is portal.interface.cancel.
-func (n *connection) cancelInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.withInterface(ctx, r, (*gallery.Host).Cancel)
+func (n *connection) cancelInterface(ctx context.Context, p oneInterface) (any, error) {
+	return n.withInterface(ctx, p, (*gallery.Host).Cancel)
 }
 
 // deleteInterface is portal.interface.delete.
-func (n *connection) deleteInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.withInterface(ctx, r, (*gallery.Host).Delete)
+func (n *connection) deleteInterface(ctx context.Context, p oneInterface) (any, error) {
+	return n.withInterface(ctx, p, (*gallery.Host).Delete)
 }
 
-func (n *connection) withInterface(ctx context.Context, r *jsonrpc.Request, do func(*gallery.Host, context.Context, string) error) (any, error) {
-	p, g, err := interfaceIn(n, r, oneInterface{})
+func (n *connection) withInterface(ctx context.Context, p oneInterface, do func(*gallery.Host, context.Context, string) error) (any, error) {
+	g, err := n.gallery(p)
 	if err != nil {
 		return nil, err
 	}
@@ -216,21 +211,23 @@ func (n *connection) withInterface(ctx context.Context, r *jsonrpc.Request, do f
 }
 
 // revertInterface is portal.interface.back.
-func (n *connection) revertInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, versionOfInterface{})
+func (n *connection) revertInterface(ctx context.Context, p versionOfInterface) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}
 	return struct{}{}, g.Revert(ctx, p.InterfaceID, p.Version)
 }
 
+type compareInterfaceParams struct {
+	oneInterface
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
 // compareInterface is portal.interface.compare.
-func (n *connection) compareInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, struct {
-		oneInterface
-		From int `json:"from"`
-		To   int `json:"to"`
-	}{})
+func (n *connection) compareInterface(ctx context.Context, p compareInterfaceParams) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}
@@ -245,13 +242,15 @@ func (n *connection) compareInterface(ctx context.Context, r *jsonrpc.Request) (
 	return map[string]any{"html": html, "added": added, "removed": removed}, nil
 }
 
+type allowInterfaceParams struct {
+	oneInterface
+	BaseURL string `json:"base_url"`
+	Private bool   `json:"private"`
+}
+
 // allowInterface is portal.interface.allow.
-func (n *connection) allowInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, struct {
-		oneInterface
-		BaseURL string `json:"base_url"`
-		Private bool   `json:"private"`
-	}{})
+func (n *connection) allowInterface(ctx context.Context, p allowInterfaceParams) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}
@@ -266,15 +265,17 @@ type interfaceAnswer struct {
 	Body       []byte      `json:"body"` // in base64
 }
 
+type callInterfaceParams struct {
+	oneInterface
+	Method  string      `json:"method"`
+	URL     string      `json:"url"`
+	Headers [][2]string `json:"headers"`
+	Body    []byte      `json:"body"` // in base64
+}
+
 // callInterface is portal.interface.call: the frame of an interface calls its API.
-func (n *connection) callInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	p, g, err := interfaceIn(n, r, struct {
-		oneInterface
-		Method  string      `json:"method"`
-		URL     string      `json:"url"`
-		Headers [][2]string `json:"headers"`
-		Body    []byte      `json:"body"` // in base64
-	}{})
+func (n *connection) callInterface(ctx context.Context, p callInterfaceParams) (any, error) {
+	g, err := n.gallery(p.oneInterface)
 	if err != nil {
 		return nil, err
 	}

@@ -51,14 +51,12 @@ type jobHistory struct {
 // recentJobs is the default number of listed jobs.
 const recentJobs = 50
 
+type jobHistoryParams struct {
+	Limit int `json:"limit"`
+}
+
 // jobHistory is portal.jobs.history.
-func (n *connection) jobHistory(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Limit int `json:"limit"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) jobHistory(ctx context.Context, p jobHistoryParams) (any, error) {
 	if p.Limit < 0 {
 		return nil, jsonrpc.InvalidParams(`"limit" is less than 0`)
 	}
@@ -78,17 +76,15 @@ type oneJob struct {
 	JobID string `json:"job_id"`
 }
 
+type startJobParams struct {
+	Name      string `json:"name"`
+	Directory string `json:"directory"`
+	Input     string `json:"input"`
+	Key       string `json:"key"`
+}
+
 // startJob is portal.jobs.start.
-func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Name      string `json:"name"`
-		Directory string `json:"directory"`
-		Input     string `json:"input"`
-		Key       string `json:"key"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) startJob(ctx context.Context, p startJobParams) (any, error) {
 	if p.Name == "" {
 		return nil, jsonrpc.InvalidParams(`"name" is missing`)
 	}
@@ -102,32 +98,28 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	return oneJob{job.ID()}, nil
 }
 
-// job returns the job that params name.
-func (n *connection) job(ctx context.Context, r *jsonrpc.Request) (*jobs.Job, error) {
-	id, err := jobID(r)
-	if err != nil {
-		return nil, err
+// checkJob returns an error if the id is missing, or if there are no jobs.
+func (n *connection) checkJob(p oneJob) error {
+	switch {
+	case p.JobID == "":
+		return jsonrpc.InvalidParams(`"job_id" is missing`)
+	case n.jobs() == nil:
+		return jobs.ErrJobNotFound
 	}
-	if n.jobs() == nil {
-		return nil, jobs.ErrJobNotFound
-	}
-	return n.jobs().Job(ctx, id)
+	return nil
 }
 
-func jobID(r *jsonrpc.Request) (string, error) {
-	var p oneJob
-	if err := r.Decode(&p); err != nil {
-		return "", err
+// job returns the job that params name.
+func (n *connection) job(ctx context.Context, p oneJob) (*jobs.Job, error) {
+	if err := n.checkJob(p); err != nil {
+		return nil, err
 	}
-	if p.JobID == "" {
-		return "", jsonrpc.InvalidParams(`"job_id" is missing`)
-	}
-	return p.JobID, nil
+	return n.jobs().Job(ctx, p.JobID)
 }
 
 // cancelJob is portal.job.cancel. It responds when the job has ended.
-func (n *connection) cancelJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	job, err := n.job(ctx, r)
+func (n *connection) cancelJob(ctx context.Context, p oneJob) (any, error) {
+	job, err := n.job(ctx, p)
 	if err == nil {
 		err = job.Cancel(ctx)
 	}
@@ -135,25 +127,21 @@ func (n *connection) cancelJob(ctx context.Context, r *jsonrpc.Request) (any, er
 }
 
 // continueJob is portal.job.continue.
-func (n *connection) continueJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.startLike(ctx, r, (*jobs.Host).Continue)
+func (n *connection) continueJob(ctx context.Context, p oneJob) (any, error) {
+	return n.startLike(ctx, p, (*jobs.Host).Continue)
 }
 
 // repeatJob is portal.job.repeat.
-func (n *connection) repeatJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.startLike(ctx, r, (*jobs.Host).Repeat)
+func (n *connection) repeatJob(ctx context.Context, p oneJob) (any, error) {
+	return n.startLike(ctx, p, (*jobs.Host).Repeat)
 }
 
 // startLike starts a job after the one that params name.
-func (n *connection) startLike(ctx context.Context, r *jsonrpc.Request, start func(*jobs.Host, context.Context, string) (*jobs.Job, error)) (any, error) {
-	id, err := jobID(r)
-	if err != nil {
+func (n *connection) startLike(ctx context.Context, p oneJob, start func(*jobs.Host, context.Context, string) (*jobs.Job, error)) (any, error) {
+	if err := n.checkJob(p); err != nil {
 		return nil, err
 	}
-	if n.jobs() == nil {
-		return nil, jobs.ErrJobNotFound
-	}
-	job, err := start(n.jobs(), ctx, id)
+	job, err := start(n.jobs(), ctx, p.JobID)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	job, err := n.job(ctx, r)
+	job, err := n.job(ctx, p.oneJob)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +61,11 @@ func (n *connection) chartOf(ctx context.Context, id string) *chart {
 }
 
 // unwatchJob is portal.job.unwatch. Nothing about the job follows its response.
-func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := jobID(r)
-	if err != nil {
-		return nil, err
+func (n *connection) unwatchJob(ctx context.Context, p oneJob) (any, error) {
+	if p.JobID == "" {
+		return nil, jsonrpc.InvalidParams(`"job_id" is missing`)
 	}
-	was, err := n.replaceWatch(ctx, jobKey(id), nil)
+	was, err := n.replaceWatch(ctx, jobKey(p.JobID), nil)
 	return map[string]bool{"watched": was}, err
 }
 

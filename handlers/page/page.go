@@ -81,61 +81,61 @@ type connection struct {
 func methods() jsonrpc.Table[*connection] {
 	return jsonrpc.Table[*connection]{
 		"portal.sessions.watch":      {Handle: (*connection).watchSessions},
-		"portal.sessions.search":     {Handle: (*connection).search},
-		"portal.session.rename":      {Handle: (*connection).rename},
-		"portal.session.update":      {Handle: (*connection).place},
-		"portal.session.delete":      {Handle: (*connection).remove},
-		"portal.session.fork":        {Handle: (*connection).fork},
-		"portal.session.resend":      {Handle: (*connection).resend},
-		"portal.session.permit":      {Handle: (*connection).permit},
-		"portal.session.permissions": {Handle: (*connection).permissions},
-		"portal.session.revoke":      {Handle: (*connection).revoke},
-		"portal.session.changes":     {Handle: (*connection).changes},
-		"portal.session.diff":        {Handle: (*connection).diff},
-		"portal.session.revert":      {Handle: (*connection).revertChanges},
-		"portal.session.restore":     {Handle: (*connection).restore},
-		"portal.share.create":        {Handle: (*connection).createShare},
-		"portal.share.list":          {Handle: (*connection).listShares},
-		"portal.share.revoke":        {Handle: (*connection).revokeShare},
+		"portal.sessions.search":     {Handle: jsonrpc.TypedOf((*connection).search)},
+		"portal.session.rename":      {Handle: jsonrpc.TypedOf((*connection).rename)},
+		"portal.session.update":      {Handle: jsonrpc.TypedOf((*connection).place)},
+		"portal.session.delete":      {Handle: jsonrpc.TypedOf((*connection).remove)},
+		"portal.session.fork":        {Handle: jsonrpc.TypedOf((*connection).fork)},
+		"portal.session.resend":      {Handle: jsonrpc.TypedOf((*connection).resend)},
+		"portal.session.permit":      {Handle: jsonrpc.TypedOf((*connection).permit)},
+		"portal.session.permissions": {Handle: jsonrpc.TypedOf((*connection).permissions)},
+		"portal.session.revoke":      {Handle: jsonrpc.TypedOf((*connection).revoke)},
+		"portal.session.changes":     {Handle: jsonrpc.TypedOf((*connection).changes)},
+		"portal.session.diff":        {Handle: jsonrpc.TypedOf((*connection).diff)},
+		"portal.session.revert":      {Handle: jsonrpc.TypedOf((*connection).revertChanges)},
+		"portal.session.restore":     {Handle: jsonrpc.TypedOf((*connection).restore)},
+		"portal.share.create":        {Handle: jsonrpc.TypedOf((*connection).createShare)},
+		"portal.share.list":          {Handle: jsonrpc.TypedOf((*connection).listShares)},
+		"portal.share.revoke":        {Handle: jsonrpc.TypedOf((*connection).revokeShare)},
 		"portal.share.current":       {Handle: (*connection).currentShare},
 		"portal.jobs.list":           {Handle: (*connection).listJobs},
-		"portal.jobs.history":        {Handle: (*connection).jobHistory},
+		"portal.jobs.history":        {Handle: jsonrpc.TypedOf((*connection).jobHistory)},
 		"portal.jobs.watch":          {Handle: (*connection).watchJobs},
 		"portal.jobs.unwatch":        {Handle: (*connection).unwatchJobs},
-		"portal.jobs.start":          {Handle: (*connection).startJob},
+		"portal.jobs.start":          {Handle: jsonrpc.TypedOf((*connection).startJob)},
 		"portal.job.watch":           {Handle: (*connection).watchJob},
-		"portal.job.unwatch":         {Handle: (*connection).unwatchJob},
-		"portal.job.cancel":          {Handle: (*connection).cancelJob},
-		"portal.job.continue":        {Handle: (*connection).continueJob},
-		"portal.job.repeat":          {Handle: (*connection).repeatJob},
+		"portal.job.unwatch":         {Handle: jsonrpc.TypedOf((*connection).unwatchJob)},
+		"portal.job.cancel":          {Handle: jsonrpc.TypedOf((*connection).cancelJob)},
+		"portal.job.continue":        {Handle: jsonrpc.TypedOf((*connection).continueJob)},
+		"portal.job.repeat":          {Handle: jsonrpc.TypedOf((*connection).repeatJob)},
 		"portal.interfaces.list":     {Handle: (*connection).listInterfaces},
-		"portal.interfaces.create":   {Handle: (*connection).createInterface},
-		"portal.interface.get":       {Handle: (*connection).getInterface},
-		"portal.interface.make":      {Handle: (*connection).regenerateInterface},
-		"portal.interface.change":    {Handle: (*connection).changeInterface},
-		"portal.interface.cancel":    {Handle: (*connection).cancelInterface},
-		"portal.interface.back":      {Handle: (*connection).revertInterface},
-		"portal.interface.compare":   {Handle: (*connection).compareInterface},
-		"portal.interface.delete":    {Handle: (*connection).deleteInterface},
-		"portal.interface.allow":     {Handle: (*connection).allowInterface},
-		"portal.interface.call":      {Handle: (*connection).callInterface},
+		"portal.interfaces.create":   {Handle: jsonrpc.TypedOf((*connection).createInterface)},
+		"portal.interface.get":       {Handle: jsonrpc.TypedOf((*connection).getInterface)},
+		"portal.interface.make":      {Handle: jsonrpc.TypedOf((*connection).regenerateInterface)},
+		"portal.interface.change":    {Handle: jsonrpc.TypedOf((*connection).changeInterface)},
+		"portal.interface.cancel":    {Handle: jsonrpc.TypedOf((*connection).cancelInterface)},
+		"portal.interface.back":      {Handle: jsonrpc.TypedOf((*connection).revertInterface)},
+		"portal.interface.compare":   {Handle: jsonrpc.TypedOf((*connection).compareInterface)},
+		"portal.interface.delete":    {Handle: jsonrpc.TypedOf((*connection).deleteInterface)},
+		"portal.interface.allow":     {Handle: jsonrpc.TypedOf((*connection).allowInterface)},
+		"portal.interface.call":      {Handle: jsonrpc.TypedOf((*connection).callInterface)},
 		"portal.interface.watch":     {Handle: (*connection).watchInterface},
-		"portal.interface.unwatch":   {Handle: (*connection).unwatchInterface},
+		"portal.interface.unwatch":   {Handle: jsonrpc.TypedOf((*connection).unwatchInterface)},
 		"portal.server.signin":       {Handle: (*connection).signIn},
-		"portal.queue.list":          {Handle: (*connection).listQueue},
-		"portal.queue.edit":          {Handle: (*connection).editQueued},
-		"portal.queue.move":          {Handle: (*connection).moveQueued},
-		"portal.queue.send":          {Handle: (*connection).sendQueued},
-		"portal.directory.complete":  {Handle: (*connection).completeDirectory},
-		"portal.directory.describe":  {Handle: (*connection).describeDirectory},
-		"portal.file.read":           {Handle: (*connection).readFile},
-		"portal.files.complete":      {Handle: (*connection).completeFile},
-		"portal.files.find":          {Handle: (*connection).findViewable},
-		"portal.files.missing":       {Handle: (*connection).missingFiles},
-		"portal.status":              {Handle: (*connection).status},
-		"portal.markdown":            {Handle: (*connection).markdown},
+		"portal.queue.list":          {Handle: jsonrpc.TypedOf((*connection).listQueue)},
+		"portal.queue.edit":          {Handle: jsonrpc.TypedOf((*connection).editQueued)},
+		"portal.queue.move":          {Handle: jsonrpc.TypedOf((*connection).moveQueued)},
+		"portal.queue.send":          {Handle: jsonrpc.TypedOf((*connection).sendQueued)},
+		"portal.directory.complete":  {Handle: jsonrpc.TypedOf((*connection).completeDirectory)},
+		"portal.directory.describe":  {Handle: jsonrpc.TypedOf((*connection).describeDirectory)},
+		"portal.file.read":           {Handle: jsonrpc.TypedOf((*connection).readFile)},
+		"portal.files.complete":      {Handle: jsonrpc.TypedOf((*connection).completeFile)},
+		"portal.files.find":          {Handle: jsonrpc.TypedOf((*connection).findViewable)},
+		"portal.files.missing":       {Handle: jsonrpc.TypedOf((*connection).missingFiles)},
+		"portal.status":              {Handle: jsonrpc.TypedOf((*connection).status)},
+		"portal.markdown":            {Handle: jsonrpc.TypedOf((*connection).markdown)},
 
-		"portal.commit.propose": {Handle: (*connection).proposeCommit},
+		"portal.commit.propose": {Handle: jsonrpc.TypedOf((*connection).proposeCommit)},
 	}
 }
 
@@ -146,37 +146,20 @@ type oneSession struct {
 }
 
 // find returns the session with an id from params.
-func (n *connection) find(ctx context.Context, id string) (*copilot.Session, error) {
+func (a *API) find(ctx context.Context, id string) (*copilot.Session, error) {
 	if err := checkSessionID(id); err != nil {
-		return nil, err
-	}
-	return n.host().Session(ctx, id)
-}
-
-// findIn decodes params and finds the session with the id among them.
-func (n *connection) findIn(ctx context.Context, r *jsonrpc.Request, params any, id *string) (*copilot.Session, error) {
-	if err := r.Decode(params); err != nil {
-		return nil, err
-	}
-	return n.find(ctx, *id)
-}
-
-// session finds the session that params name.
-func (a *API) session(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
-	id, err := sessionID(r)
-	if err != nil {
 		return nil, err
 	}
 	return a.options.Host.Session(ctx, id)
 }
 
-// sessionID decodes params that name a session.
-func sessionID(r *jsonrpc.Request) (string, error) {
+// session finds the session that params name.
+func (a *API) session(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p oneSession
 	if err := r.Decode(&p); err != nil {
-		return "", err
+		return nil, err
 	}
-	return p.SessionID, checkSessionID(p.SessionID)
+	return a.find(ctx, p.SessionID)
 }
 
 func checkSessionID(id string) error {

@@ -28,11 +28,7 @@ func choicesOf(entries []workspace.Entry) []choice {
 }
 
 // completeDirectory is portal.directory.complete.
-func (n *connection) completeDirectory(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p pathParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) completeDirectory(_ context.Context, p pathParams) (any, error) {
 	entries, more, err := workspace.Directories(p.Path)
 	if err != nil {
 		return nil, err
@@ -52,11 +48,7 @@ type gitResult struct {
 }
 
 // describeDirectory is portal.directory.describe.
-func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p pathParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) describeDirectory(ctx context.Context, p pathParams) (any, error) {
 	d, err := workspace.Describe(ctx, p.Path)
 	if err != nil {
 		return nil, err
@@ -74,30 +66,27 @@ func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) 
 // maxPaths limits the paths of one request.
 const maxPaths = 1000
 
+type pathsParams struct {
+	oneSession
+	Paths []string `json:"paths"`
+}
+
 // findPaths decodes params that name a session and paths.
-func (n *connection) findPaths(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, paths []string, err error) {
-	var p struct {
-		oneSession
-		Paths []string `json:"paths"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, nil, err
-	}
+func (n *connection) findPaths(ctx context.Context, p pathsParams) (*copilot.Session, error) {
 	if len(p.Paths) > maxPaths {
-		return nil, nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
+		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
 	}
-	s, err = n.find(ctx, p.SessionID)
-	return s, p.Paths, err
+	return n.api.find(ctx, p.SessionID)
 }
 
 // missingFiles is portal.files.missing: it returns the paths that do not exist.
-func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, paths, err := n.findPaths(ctx, r)
+func (n *connection) missingFiles(ctx context.Context, p pathsParams) (any, error) {
+	s, err := n.findPaths(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	missing := []string{}
-	for _, path := range paths {
+	for _, path := range p.Paths {
 		absolute := path
 		if !filepath.IsAbs(path) {
 			absolute = filepath.Join(s.Info().Directory, path)
@@ -116,11 +105,7 @@ type completeFileParams struct {
 }
 
 // completeFile is portal.files.complete: files of a session's directory, or of one in which a session may start.
-func (n *connection) completeFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p completeFileParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) completeFile(ctx context.Context, p completeFileParams) (any, error) {
 	if p.SessionID != "" && p.Directory != "" {
 		return nil, jsonrpc.InvalidParams(`give "session_id" or "directory", not both`)
 	}
@@ -135,7 +120,7 @@ func (n *connection) findFiles(ctx context.Context, p completeFileParams) ([]wor
 	if p.Directory != "" {
 		return n.api.files.CompleteIn(p.Directory, p.Query)
 	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, false, err
 	}

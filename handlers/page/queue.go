@@ -26,8 +26,8 @@ type queueParams struct {
 }
 
 // listQueue is portal.queue.list: the queued prompts with their whole texts, in order.
-func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := n.api.session(ctx, r)
+func (n *connection) listQueue(ctx context.Context, p oneSession) (any, error) {
+	s, err := n.api.find(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -35,36 +35,37 @@ func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, er
 }
 
 // editQueued is portal.queue.edit.
-func (n *connection) editQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) { return struct{}{}, s.EditQueued(p.RunID, p.Text) })
-}
-
-// moveQueued is portal.queue.move.
-func (n *connection) moveQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) {
-		return struct{}{}, s.MoveQueued(p.RunID, p.Before)
-	})
-}
-
-// sendQueued is portal.queue.send: it sends a queued prompt into the current run.
-func (n *connection) sendQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) {
-		run, err := s.SendQueued(p.RunID)
-		return map[string]string{"run_id": run}, err
-	})
-}
-
-func (n *connection) changeQueue(ctx context.Context, r *jsonrpc.Request, change func(*copilot.Session, queueParams) (any, error)) (any, error) {
-	var p queueParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	if p.RunID == "" {
-		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
-	}
-	s, err := n.find(ctx, p.SessionID)
+func (n *connection) editQueued(ctx context.Context, p queueParams) (any, error) {
+	s, err := n.findQueue(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return change(s, p)
+	return struct{}{}, s.EditQueued(p.RunID, p.Text)
+}
+
+// moveQueued is portal.queue.move.
+func (n *connection) moveQueued(ctx context.Context, p queueParams) (any, error) {
+	s, err := n.findQueue(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, s.MoveQueued(p.RunID, p.Before)
+}
+
+// sendQueued is portal.queue.send: it sends a queued prompt into the current run.
+func (n *connection) sendQueued(ctx context.Context, p queueParams) (any, error) {
+	s, err := n.findQueue(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.SendQueued(p.RunID)
+	return map[string]string{"run_id": run}, err
+}
+
+// findQueue returns the session with a queued prompt.
+func (n *connection) findQueue(ctx context.Context, p queueParams) (*copilot.Session, error) {
+	if p.RunID == "" {
+		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
+	}
+	return n.api.find(ctx, p.SessionID)
 }

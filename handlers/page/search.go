@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
@@ -26,11 +25,7 @@ type hit struct {
 }
 
 // search is portal.sessions.search.
-func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p searchParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) search(ctx context.Context, p searchParams) (any, error) {
 	found, err := n.host().Search(ctx, p.Query, p.Limit)
 	if err != nil {
 		return nil, err

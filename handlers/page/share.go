@@ -34,17 +34,15 @@ type newShare struct {
 	Path  string `json:"path"` // of its page on this portal
 }
 
+type createShareParams struct {
+	oneSession
+	Rights    string `json:"rights"`
+	ExpiresIn int64  `json:"expires_in"` // seconds
+	Label     string `json:"label"`
+}
+
 // createShare is portal.share.create.
-func (n *connection) createShare(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneSession
-		Rights    string `json:"rights"`
-		ExpiresIn int64  `json:"expires_in"` // seconds
-		Label     string `json:"label"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) createShare(ctx context.Context, p createShareParams) (any, error) {
 	if err := checkSessionID(p.SessionID); err != nil {
 		return nil, err
 	}
@@ -62,27 +60,24 @@ func (n *connection) createShare(ctx context.Context, r *jsonrpc.Request) (any, 
 }
 
 // listShares is portal.share.list.
-func (n *connection) listShares(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
+func (n *connection) listShares(ctx context.Context, p oneSession) (any, error) {
+	if err := checkSessionID(p.SessionID); err != nil {
 		return nil, err
 	}
-	list, err := n.api.options.Shares.List(ctx, id)
+	list, err := n.api.options.Shares.List(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	return map[string][]shared{"shares": wire.List(list, describeShare)}, nil
 }
 
+type revokeShareParams struct {
+	oneSession
+	ShareID string `json:"share_id"`
+}
+
 // revokeShare is portal.share.revoke.
-func (n *connection) revokeShare(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneSession
-		ShareID string `json:"share_id"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) revokeShare(ctx context.Context, p revokeShareParams) (any, error) {
 	if p.SessionID == "" || p.ShareID == "" {
 		return nil, jsonrpc.InvalidParams(`"session_id" or "share_id" is missing`)
 	}

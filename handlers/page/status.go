@@ -7,7 +7,6 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -108,14 +107,12 @@ type poolStatus struct {
 	Deaths  uint64 `json:"deaths"`
 }
 
+type statusParams struct {
+	Refresh bool `json:"refresh"`
+}
+
 // status is portal.status. It answers even if the agent is unavailable.
-func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Refresh bool `json:"refresh"`
-	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) status(ctx context.Context, p statusParams) (any, error) {
 	var account *accountStatus
 	if p.Refresh { // first: this also updates the agent's health
 		account = n.account(ctx)
