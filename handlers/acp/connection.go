@@ -27,28 +27,24 @@ type connection struct {
 // methods are those of the protocol that an agent serves.
 func (n *connection) methods() jsonrpc.Methods {
 	return jsonrpc.Methods{
-		"initialize":                {Handle: n.initialize, InOrder: true},
+		"initialize":                {Handle: jsonrpc.Typed(n.initialize), InOrder: true},
 		"authenticate":              {Handle: n.authenticate},
 		"session/new":               {Handle: n.newSession},
 		"session/load":              {Handle: n.load},
 		"session/resume":            {Handle: n.resume},
-		"session/list":              {Handle: n.list},
-		"session/close":             {Handle: n.close},
-		"session/delete":            {Handle: n.remove},
+		"session/list":              {Handle: jsonrpc.Typed(n.list)},
+		"session/close":             {Handle: jsonrpc.Typed(n.close)},
+		"session/delete":            {Handle: jsonrpc.Typed(n.remove)},
 		"session/prompt":            {Begin: n.prompt},
-		"session/cancel":            {Handle: n.cancel, InOrder: true},
+		"session/cancel":            {Handle: jsonrpc.Typed(n.cancel), InOrder: true},
 		"session/set_mode":          {Begin: n.setMode},
 		"session/set_config_option": {Begin: n.setOption},
-		"$/cancel_request":          {Handle: n.cancelRequest, InOrder: true},
+		"$/cancel_request":          {Handle: jsonrpc.Typed(n.cancelRequest), InOrder: true},
 	}
 }
 
 // initialize records what the editor can do. The answer is always version 1, which an editor that knows only others must refuse.
-func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p acp.InitializeParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) initialize(_ context.Context, p acp.InitializeParams) (any, error) {
 	n.mu.Lock()
 	n.can = p.Capabilities
 	n.mu.Unlock()
@@ -153,11 +149,7 @@ func (n *connection) cancelRuns() {
 }
 
 // cancelRequest cancels the run of a prompt that the editor no longer waits for.
-func (n *connection) cancelRequest(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p cancelRequestParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) cancelRequest(_ context.Context, p cancelRequestParams) (any, error) {
 	for _, a := range n.all() {
 		if run, ok := a.runs.ofRequest(string(p.RequestID)); ok {
 			_ = a.session().Cancel(run) // it may have ended meanwhile

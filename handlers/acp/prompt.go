@@ -66,11 +66,7 @@ func (e runEnd) result() (acp.PromptResult, error) {
 }
 
 // cancel cancels the runs of the editor in a session, or if it has none, the current run, which another client started.
-func (n *connection) cancel(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p sessionParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) cancel(_ context.Context, p sessionParams) (any, error) {
 	a, err := n.attachment(p.SessionID)
 	if err != nil {
 		return nil, err

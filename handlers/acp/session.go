@@ -85,11 +85,7 @@ func (n *connection) stored(ctx context.Context, r *jsonrpc.Request) (*copilot.S
 }
 
 // list lists sessions, most recently changed first. A page may have fewer than others if the editor wants only one directory.
-func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p listParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) list(ctx context.Context, p listParams) (any, error) {
 	infos, next, err := n.host().Sessions(ctx, p.Cursor, pageLength)
 	if err != nil && (p.Cursor != "" || fault.KindOf(err) != fault.Unavailable) {
 		return nil, err // the first page has at least those in memory
@@ -104,11 +100,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 }
 
 // close ends the runs of the editor and no longer follows the session, which stays open for other clients.
-func (n *connection) close(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p sessionParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) close(ctx context.Context, p sessionParams) (any, error) {
 	a, err := n.attachment(p.SessionID)
 	if err != nil {
 		return nil, err
@@ -119,11 +111,7 @@ func (n *connection) close(ctx context.Context, r *jsonrpc.Request) (any, error)
 	return acp.Present{}, nil
 }
 
-func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p sessionParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
+func (n *connection) remove(ctx context.Context, p sessionParams) (any, error) {
 	n.detach(ctx, p.SessionID)
 	return acp.Present{}, n.host().Delete(ctx, p.SessionID)
 }
