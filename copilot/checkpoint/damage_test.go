@@ -85,6 +85,26 @@ func TestDamagedPlanIsSetAside(t *testing.T) {
 	}
 }
 
+func TestFilesAreRestoredOnce(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores, s := openIn(t, root, dir)
+	write(t, dir, "a", "old")
+	old := take(t, s, "1")
+	write(t, dir, "a", "new")
+	obstacle := filepath.Join(gitDirectory(t, root), "refs/portal", session, "r1") // in place of what records the restore, as if the portal had been killed
+	require.NoError(t, os.MkdirAll(obstacle, 0o700))
+	_, err := s.Restore(t.Context(), checkpoint.Action{Session: session, Kind: checkpoint.Restore}, "r1", old)
+	require.Error(t, err)
+	require.Equal(t, "old", read(t, dir, "a"))
+	require.NoError(t, os.Remove(obstacle))
+	write(t, dir, "a", "new") // the user wants it after all
+	done, err := recoverIn(t, stores)
+	require.NoError(t, err)
+	require.Len(t, done, 1)
+	assert.Equal(t, "r1", done[0].ID)
+	assert.Equal(t, "new", read(t, dir, "a"))
+}
+
 func TestLostCheckpointIsNotFound(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	_, s := openIn(t, root, dir)

@@ -32,6 +32,7 @@ type plan struct {
 	Restored Restored `json:"restored"`
 	After    string   `json:"after"` // commit of the checkpoint that records it; its parent is the state before
 	Steps    []step   `json:"steps"`
+	Applied  bool     `json:"applied,omitempty"` // the steps were taken: a second time, they would undo what users did since
 }
 
 func (s *Store) planFile() string { return s.path("plan.json") }
@@ -62,11 +63,7 @@ func (u *use) execute(ctx context.Context, a Action, id string, now snapshot, st
 	if p.After, err = u.record(ctx, p, now); err != nil {
 		return Restored{}, unavailable(err)
 	}
-	data, err := json.Marshal(p)
-	if err == nil {
-		err = atomicfile.Replace(u.planFile(), data)
-	}
-	if err != nil {
+	if err := u.writePlan(p); err != nil {
 		return Restored{}, unavailable(err)
 	}
 	err = u.complete(context.WithoutCancel(ctx), p)
@@ -129,14 +126,28 @@ func (u *use) edited(ctx context.Context, tree string, files map[string]Entry) (
 
 // complete carries out a plan that is on disk, from wherever it was interrupted.
 func (u *use) complete(ctx context.Context, p *plan) error {
-	if err := u.apply(ctx, p); err != nil {
-		return unavailable(err)
+	if !p.Applied {
+		if err := u.apply(ctx, p); err != nil {
+			return unavailable(err)
+		}
+		p.Applied = true
+		if err := u.writePlan(p); err != nil {
+			return unavailable(err)
+		}
 	}
 	c := Checkpoint{Session: p.Restored.Session, Name: p.Restored.ID, commit: p.After}
 	if err := u.setRef(c); err != nil {
 		return unavailable(err)
 	}
 	return os.Remove(u.planFile())
+}
+
+func (s *Store) writePlan(p *plan) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replace(s.planFile(), data)
 }
 
 // readPlan returns the plan on disk, or nil if there is none. Errors: errDamaged; it cannot be read.

@@ -569,3 +569,24 @@ func TestReadWaitsForWhatAnotherNodeHasJustWritten(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNotFound)
 	})
 }
+
+func TestNodeThatCannotCatchUpFindsNothingMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, b, _ := trio(t)
+		finds := map[string]func() error{
+			"session":  func() error { _, err := b.Store.Session(t.Context(), "s"); return err },
+			"activity": func() error { _, err := b.Store.Activity(t.Context(), "job", "j"); return err },
+			"visitor":  func() error { _, err := b.Store.Admitted(t.Context(), []byte("hash")); return err },
+			"share":    func() error { _, err := b.Store.Share(t.Context(), "x"); return err },
+		}
+		for name, find := range finds {
+			require.ErrorIs(t, find(), store.ErrNotFound, name)
+		}
+		b.gate(refuse)
+		for name, find := range finds {
+			err := find()
+			require.Error(t, err, name)
+			require.NotErrorIs(t, err, store.ErrNotFound, name)
+		}
+	})
+}

@@ -280,12 +280,16 @@ func Leave(ctx context.Context, o Options) (name string, err error) {
 	return name, o.failure(err)
 }
 
-// caughtUp calls find again, after the store has caught up with the log, if it did not find anything.
+// caughtUp calls find again, after the store has caught up with the log, if it did not find anything. It fails with [ErrNotFound] only if
+// other nodes do not have it either.
 func caughtUp[T any](ctx context.Context, s *Store, find func() (T, error)) (T, error) {
 	found, err := find()
 	if s.options.Cluster == nil || !errors.Is(err, ErrNotFound) {
 		return found, err
 	}
-	_ = s.options.Cluster.CatchUp(ctx)
-	return find()
+	behind := s.options.Cluster.CatchUp(ctx)
+	if found, err = find(); behind != nil && errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("this node of the cluster may lack what others have: %w", behind)
+	}
+	return found, err
 }

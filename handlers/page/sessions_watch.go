@@ -2,11 +2,13 @@ package page
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -69,7 +71,7 @@ func (n *connection) differs(w *sessionWatch, v sessionView) []watchedSession {
 
 // gone forgets the sessions that are no longer in the view, and returns those that were removed.
 // When there are more sessions than a view has, some are only too old now; sessions of jobs may
-// always be. An old session that was pinned may be unpinned now, or removed.
+// always be. An old session that was pinned may be unpinned now, or removed: it stays known until that is clear.
 func (w *sessionWatch) gone(v sessionView) (removed, unpinned []string) {
 	if len(v.sessions) == len(w.known) {
 		return nil, nil
@@ -82,13 +84,14 @@ func (w *sessionWatch) gone(v sessionView) (removed, unpinned []string) {
 		if here[id] {
 			continue
 		}
-		delete(w.known, id)
 		switch {
 		case s.Origin != jobs.Origin && (v.all || s.Updated > event.FormatTime(v.sessions[len(v.sessions)-1].Changed)):
 			removed = append(removed, id)
 		case s.Pinned:
 			unpinned = append(unpinned, id)
+			continue
 		}
+		delete(w.known, id)
 	}
 	return removed, unpinned
 }
@@ -128,6 +131,11 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 	removed, unpinned := w.gone(now)
 	for _, id := range unpinned {
 		s, err := n.host().Session(ctx, id)
+		if err != nil && !errors.Is(err, fault.ErrSessionNotFound) {
+			w.number = 0 // the next poll tries again
+			continue
+		}
+		delete(w.known, id)
 		if err != nil {
 			removed = append(removed, id)
 			continue

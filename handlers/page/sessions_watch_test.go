@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -237,4 +238,48 @@ func TestOldPinnedSessionIsWatched(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &no}))
 	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, time.Minute, 10*time.Millisecond)
+}
+
+func TestUnpinnedSessionThatCannotBeReadIsNotRemoved(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+	defer p.Agents.Close()
+	defer p.Host.Close(t.Context())
+	begin := time.Now().Add(-time.Hour)
+	write := func(l *store.Lease, err error, pinned bool, meta string) {
+		require.NoError(t, err)
+		require.NoError(t, l.Update(store.Session{Origin: "rest", Directory: "/", Changed: begin, Pinned: pinned, Meta: []byte(meta)}))
+		require.NoError(t, l.Release(t.Context()))
+	}
+	l, err := kept.Create(t.Context(), store.Session{ID: "old"})
+	write(l, err, true, `{"pinned":true}`)
+	for i := range 500 {
+		begin = begin.Add(time.Second)
+		l, err := kept.Create(t.Context(), store.Session{ID: fmt.Sprint(i)})
+		write(l, err, false, `{}`)
+	}
+	u := p.Open()
+	await := func(want string) {
+		require.Eventually(t, func() bool {
+			return slices.ContainsFunc(u.Frames(), func(f document) bool {
+				params, _ := f["params"].(document)
+				s, _ := params["session"].(document)
+				return f["method"] == "portal.session.changed" && fmt.Sprint(s["session_id"], " ", s["pinned"] == true) == want || f["result"] != nil && want == "list"
+			})
+		}, time.Minute, 10*time.Millisecond)
+	}
+	u.Say("portal.sessions.watch", document{})
+	await("list")
+	begin = begin.Add(-time.Hour)
+	l, err = kept.Acquire(t.Context(), "old")
+	write(l, err, false, `cannot be read`)
+	for range 2 { // the list without the old one has been reported before the second one
+		await(p.Begun().ID() + " false")
+	}
+	l, err = kept.Acquire(t.Context(), "old")
+	write(l, err, false, `{}`)
+	await("old false")
+	assert.NotContains(t, fmt.Sprint(u.Frames()), "portal.session.removed")
 }

@@ -1,7 +1,10 @@
 package ws_test
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,6 +76,26 @@ func TestScopesOfSessionIDSurviveRestart(t *testing.T) {
 		s.shut()
 		require.NoError(t, st.Close())
 	}
+}
+
+// behindNode is a node of a cluster that cannot catch up with the others.
+type behindNode struct{ store.Cluster }
+
+var errBehind = errors.New("the log cannot be reached")
+
+func (behindNode) Written(...string)                           {}
+func (behindNode) Await(context.Context, string, uint64) error { return errBehind }
+func (behindNode) CatchUp(context.Context) error               { return errBehind }
+
+func TestSessionIDThatCannotBeCheckedIsNotInvalid(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), Cluster: behindNode{}})
+	require.NoError(t, err)
+	s := really(t, func(set *settings) { set.api.Store = st })
+	id := base64.RawURLEncoding.EncodeToString(make([]byte, 32)) // another node may have admitted it
+	s.ask("GET", "/operations", "", "X-Session-ID", id).fails(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+	s.ask("GET", "/auth/verify", "", "X-Session-ID", id).fails(t, http.StatusServiceUnavailable, "UNAVAILABLE")
+	s.shut()
+	require.NoError(t, st.Close())
 }
 
 func TestUnstoredSessionIDWorksFromMemory(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -71,7 +72,7 @@ func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id 
 	return id, who, unstored
 }
 
-// find returns the visitor with a session id. Error: [errUnauthorized].
+// find returns the visitor with a session id. Errors: [errUnauthorized]; kind [fault.Unavailable].
 func (v *visitors) find(ctx context.Context, id string) (who visitor, err error) {
 	if len(id) != base64.RawURLEncoding.EncodedLen(idBytes) {
 		return visitor{}, errUnauthorized
@@ -87,8 +88,11 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 		return visitor{}, errUnauthorized
 	}
 	known, err := v.store.Admitted(ctx, sum[:])
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		err = errUnauthorized
+	case err != nil:
+		err = fault.Errorf(fault.Unavailable, "the session id could not be checked: %w", err)
 	}
 	return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
 }

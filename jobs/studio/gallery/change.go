@@ -95,37 +95,72 @@ func (i Item) history() (list []studio.Message) {
 	return list
 }
 
-// begin starts a request unless another is running.
+// begin starts a request unless another is running. It reserves the interface first: what it reads would be old when another request ends
+// meanwhile, and what it stores would replace what that one has stored.
 func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
-	r, i, err := h.existing(ctx, id)
+	r, _, err := h.existing(ctx, id)
 	if err != nil {
 		return err
 	}
-	if len(i.Versions) >= maxVersions {
-		return fault.Errorf(fault.Invalid, "the interface has %d versions, the maximum; create another one from its description", maxVersions)
-	}
-	do, err := prepare(i)
+	working, err := h.reserve(id, r, prompt)
 	if err != nil {
 		return err
 	}
-	if err := h.hold(id, prompt); err != nil { // before the model works for nothing
+	do, err := h.prepare(ctx, id, prompt, prepare)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		r.release()
+		r.publish(Changed, "") // who has seen the request looks again
+		h.work.Done()
 		return err
 	}
+	r.publish(Began, "")
+	go func() {
+		defer h.work.Done()
+		h.perform(working, id, r, do)
+	}()
+	return nil
+}
+
+// reserve begins the work on an interface, which [activeItem.release] ends, and returns its context.
+func (h *Host) reserve(id string, r *activeItem, prompt string) (working context.Context, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.ctx.Err() != nil:
-		return errStopping
+		return nil, errStopping
 	case h.activeItems[id] != r:
-		return errNotFound // it was deleted in the meantime
+		return nil, errNotFound // it was deleted in the meantime
 	case r.work != nil:
-		return errBusy
+		return nil, errBusy
 	}
-	ctx, r.cancel = context.WithCancel(h.ctx)
+	working, r.cancel = context.WithCancel(h.ctx)
 	r.work = &Work{Prompt: prompt, Since: now(), After: r.events.Last()}
-	r.publish(Began, "")
-	h.work.Go(func() { h.perform(ctx, id, r, do) })
-	return nil
+	h.work.Add(1)
+	return working, nil
+}
+
+// release ends the work on an interface. The caller must hold the host's lock.
+func (r *activeItem) release() {
+	r.cancel()
+	r.work, r.cancel = nil, nil
+}
+
+// prepare returns what a request does, and stores its prompt.
+func (h *Host) prepare(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) (request, error) {
+	i, err := h.log.Head(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(i.Versions) >= maxVersions {
+		return nil, fault.Errorf(fault.Invalid, "the interface has %d versions, the maximum; create another one from its description", maxVersions)
+	}
+	do, err := prepare(i)
+	if err != nil {
+		return nil, err
+	}
+	return do, h.hold(id, prompt) // before the model works for nothing
 }
 
 // perform runs a request and publishes its end.
@@ -161,8 +196,7 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r.cancel()
-	r.work, r.cancel = nil, nil
+	r.release()
 	r.publish(Ended, lost)
 }
 
@@ -206,12 +240,9 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 }
 
 // hold makes this process the one that changes a stored interface, and stores the prompt of a request in place of the previous one.
-// Errors: kind [fault.Busy] if another process holds it, or another request is running.
+// Errors: kind [fault.Busy] if another process holds it.
 func (h *Host) hold(id, prompt string) error {
 	return h.updateItem(id, func(i *Item) ([]byte, error) {
-		if h.isBusy(id) {
-			return nil, errBusy
-		}
 		i.Request, i.Error = prompt, ""
 		return nil, nil
 	})

@@ -1,5 +1,10 @@
 package gallery
 
+import (
+	"context"
+	"errors"
+)
+
 // Unified exposes unified.
 func Unified(nameA, nameB, a, b string) (string, error) { return unified(nameA, nameB, a, b) }
 
@@ -27,3 +32,13 @@ func (h *Host) Active() int {
 	defer h.mu.Unlock()
 	return len(h.activeItems)
 }
+
+// ChangeSlowly calls meanwhile while a request is prepared, which then fails with errPrepared.
+func (h *Host) ChangeSlowly(ctx context.Context, id string, meanwhile func()) error {
+	return h.begin(ctx, id, "slowly", func(Item) (request, error) {
+		meanwhile()
+		return nil, errPrepared
+	})
+}
+
+var errPrepared = errors.New("prepared")

@@ -253,6 +253,21 @@ func TestOneRequestAtATime(t *testing.T) {
 	})
 }
 
+func TestNothingChangesWhileARequestIsPrepared(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *testGallery) {
+		id := g.create()
+		err := g.ChangeSlowly(t.Context(), id, func() {
+			for name, err := range map[string]error{
+				"change": g.Change(t.Context(), id, "Call it Two"), "back": g.Revert(t.Context(), id, 1), "delete": g.Delete(t.Context(), id),
+			} {
+				assert.Equal(t, fault.Busy, fault.KindOf(err), name)
+			}
+		})
+		require.ErrorContains(t, err, "prepared")
+		assert.Len(t, g.change(id, "Call it Two").Versions, 2, "a failed preparation does not reserve it")
+	})
+}
+
 func TestAllReadersGetTheSameEvents(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
 		id := g.create()
