@@ -196,6 +196,7 @@ func TestPage(t *testing.T) {
 		"shows files":                                      showsFiles,
 		"reviews and reverts changes in two tabs":          reviewsChanges,
 		"refreshes an unfolded file":                       refreshesUnfoldedFile,
+		"undoes while the changes refresh":                 undoesWhileRefreshing,
 		"notices a run between two frames":                 noticesBriefRun,
 		"restores a run and continues in a fork":           restoresRun,
 		"resizes the changes and shows them side by side":  resizesChanges,
