@@ -158,7 +158,8 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
       return header.rename();
     }
     if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented || isElsewhere(event.target)) return;
-    if (side.escape()) event.preventDefault();
+    if (!questions.canStop(event)) event.preventDefault();
+    else if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
 
