@@ -353,6 +353,29 @@ func noticesBriefRun(t page) {
 	b.Wait(calls + `.every((count, i) => count > before[i])`)
 }
 
+// announcesBriefRun tells screen readers about runs that begin and end in one drawn frame, as those that fail to start.
+func announcesBriefRun(t page) {
+	session := t.portal.StartSession(t.TempDir(), "permissions=allow")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.Wait(there)
+	b.Do(chromedp.Evaluate[chromedp.Void](`globalThis.heard = [];
+		new MutationObserver(() => heard.push(document.querySelector('[data-testid="announcement"]').textContent)).observe(document.querySelector('[data-testid="announcement"]'), { childList: true, characterData: true, subtree: true })`))
+	heard := func(texts string) { t.Helper(); b.Wait(`JSON.stringify(heard) === ` + literal(texts)) }
+	fails := strings.NewReplacer(`"brief"`, `"failed" + heard.length`, `status,`, `status, message: status === "error" ? "There is no such model." : "",`, `completed`, `error`).Replace(briefly)
+	b.Do(chromedp.Evaluate[chromedp.Void](fails))
+	heard(`["The run failed: There is no such model."]`)
+	b.Do(chromedp.Evaluate[chromedp.Void](fails))
+	heard(`["The run failed: There is no such model.","The run failed: There is no such model."]`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0; ` + briefly))
+	heard(`["The agent is done."]`)
+
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0`))
+	send(b, "wait 600 s")
+	heard(`["The agent is working."]`)
+	b.Press(kb.Escape)
+	heard(`["The agent is working.","The run was stopped."]`)
+}
+
 func leavesNoDeadEntries(t page) {
 	session := fileSession(t.T, t.portal)
 	t.portal.Run(session, "say "+fence(strings.Repeat("heron\n\n", 60)))

@@ -198,6 +198,7 @@ func TestPage(t *testing.T) {
 		"refreshes an unfolded file":                       refreshesUnfoldedFile,
 		"undoes while the changes refresh":                 undoesWhileRefreshing,
 		"notices a run between two frames":                 noticesBriefRun,
+		"announces a run between two frames":               announcesBriefRun,
 		"keeps the run when Escape is pressed twice":       keepsRunAfterRefusal,
 		"restores a run and continues in a fork":           restoresRun,
 		"resizes the changes and shows them side by side":  resizesChanges,
