@@ -338,6 +338,20 @@ func undoesWhileRefreshing(t page) {
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="changes-undo"] .change-problem').textContent`))
 }
 
+func offersNothingBeforeChangesAreLoaded(t page) {
+	_, session := t.changedSession()
+	b := t.openTapped(t.portal.URL+"/#/s/"+session+"?changes", `holding.add("portal.session.changes");`)
+	b.Wait(there)
+	b.WaitText(id("changes-note"), "Loading…")
+	b.WaitText(id("changes-scope")+" option:checked", "Whole session")
+	b.WaitGone(id("revert-all"))
+	b.WaitGone(id("restore"))
+	b.WaitGone(id("commit"))
+	b.Do(released)
+	b.WaitCount(id("changes", ".change"), 3)
+	b.WaitText(id("revert-all"), "Revert all")
+}
+
 // briefly is a run that begins and ends in one drawn frame.
 const briefly = `for (const status of ["running", "completed"]) inject({ method: "run.status", params: { run_id: "brief", status, meta: { session_id: location.hash.split("/")[2] } } })`
 

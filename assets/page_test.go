@@ -197,6 +197,7 @@ func TestPage(t *testing.T) {
 		"reviews and reverts changes in two tabs":          reviewsChanges,
 		"refreshes an unfolded file":                       refreshesUnfoldedFile,
 		"undoes while the changes refresh":                 undoesWhileRefreshing,
+		"offers nothing before the changes are loaded":     offersNothingBeforeChangesAreLoaded,
 		"notices a run between two frames":                 noticesBriefRun,
 		"announces a run between two frames":               announcesBriefRun,
 		"keeps the run when Escape is pressed twice":       keepsRunAfterRefusal,

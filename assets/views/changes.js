@@ -237,6 +237,10 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
 
   node.addEventListener("keydown", (event) => moveByKey(event, node));
 
+  updateScopes(); // until the changes are loaded, there is nothing to revert
+  updateNotes();
+  updateUndo();
+
   let isDisposed = false;
   return {
     node,
