@@ -111,6 +111,7 @@ func choosesDirectories(t page) {
 	value := `document.querySelector("#directory").value`
 	b.Click(id("chip-directory"))
 	b.WaitText("#directories [role=group]", "Recent")
+	assert.True(t, b.Is(`((menu) => menu.scrollHeight <= menu.clientHeight)(document.querySelector(".directory-menu"))`), "its button is in view without scrolling")
 	b.Click(option("stork")) // a known one: the menu closes
 	b.WaitGone(id("directory"))
 	b.WaitText(id("chip-directory"), "stork")

@@ -24,7 +24,7 @@ export class ChangesModel {
   /** Those of the scope; null until they are loaded. @type {Changes | null} */ shown = null;
   /** A run, or "" for the whole session. */ scope = "";
   /** Why the last load failed; "" if it did not. */ problem = "";
-  #loading = false;
+  /** @type {Promise<void> | null} */ #loading = null;
   #again = false;
 
   /** @param {(run: string) => Promise<Changes>} load of a run, or of the whole session for "" @param {() => void} onChange */
@@ -43,16 +43,19 @@ export class ChangesModel {
     void this.reload();
   }
 
-  /** Loads the changes again. If they are being loaded, they are loaded once more afterwards. */
-  async reload() {
+  /** Loads the changes again. If they are being loaded, they are loaded once more afterwards. Resolves once they are those of now. */
+  reload() {
     this.#again = true;
-    if (this.#loading) return;
-    this.#loading = true;
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  async #load() {
     while (this.#again) {
       this.#again = false;
       await this.#loadOnce();
     }
-    this.#loading = false;
+    this.#loading = null;
   }
 
   async #loadOnce() {

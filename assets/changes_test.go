@@ -296,6 +296,62 @@ func refreshesUnfoldedFile(t page) {
 	assert.Equal(t, twenty, content(t.T, dir, "poem.txt"))
 }
 
+// undoesWhileRefreshing shows that buttons do what they say while the panel still loads what became of the files.
+func undoesWhileRefreshing(t page) {
+	const list, diff = "portal.session.changes", "portal.session.diff"
+	dir, session := t.changedSession()
+	after := content(t.T, dir, "poem.txt")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	b.Click(id("changes-button"))
+	hunk := change("poem.txt", ".hunk:first-child .change-act")
+	b.WaitText(hunk, "Revert")
+
+	b.Do(holds(list), keeps(diff), chromedp.Evaluate[chromedp.Void](`globalThis.before = answered["`+diff+`"]`))
+	b.Click(change("poem.txt", ".change-name"))
+	b.Click(change("poem.txt", ".change-name")) // unfolded again: its lines are loaded again
+	b.Wait(`answered["` + diff + `"] > before`)
+	b.Click(hunk)
+	b.WaitText(id("notice"), "Reverted 1 file")
+	b.Do(chromedp.Evaluate[chromedp.Void](`release("` + diff + `")`)) // lines from before the revert
+	b.WaitText(hunk, "Undo")
+	b.Click(hunk)
+	b.WaitText(id("notice"), "Undo: brought back 1 file")
+	b.WaitText(hunk, "Revert")
+	assert.Equal(t, after, content(t.T, dir, "poem.txt"))
+	b.Click(hunk)
+	b.WaitCount(id("notice"), 3)
+	b.WaitText(hunk, "Undo")
+	assert.NotEqual(t, after, content(t.T, dir, "poem.txt"), "it is reverted again")
+	b.Do(released)
+	b.WaitText(id("changes-undo"), "Reverted 1 file")
+	b.WaitText(hunk, "Undo")
+
+	b.Do(holds(list))
+	b.Click(id("undo"))
+	b.WaitCount(id("notice"), 4)
+	b.Click(id("undo")) // it still says what is undone by now
+	b.Do(released)
+	b.WaitText(hunk, "Revert")
+	b.WaitGone(id("changes-undo"))
+	assert.Equal(t, after, content(t.T, dir, "poem.txt"))
+	assert.Empty(t, b.Text(`document.querySelector('[data-testid="changes-undo"] .change-problem').textContent`))
+}
+
+func offersNothingBeforeChangesAreLoaded(t page) {
+	_, session := t.changedSession()
+	b := t.openTapped(t.portal.URL+"/#/s/"+session+"?changes", `holding.add("portal.session.changes");`)
+	b.Wait(there)
+	b.WaitText(id("changes-note"), "Loading…")
+	b.WaitText(id("changes-scope")+" option:checked", "Whole session")
+	b.WaitGone(id("revert-all"))
+	b.WaitGone(id("restore"))
+	b.WaitGone(id("commit"))
+	b.Do(released)
+	b.WaitCount(id("changes", ".change"), 3)
+	b.WaitText(id("revert-all"), "Revert all")
+}
+
 // briefly is a run that begins and ends in one drawn frame.
 const briefly = `for (const status of ["running", "completed"]) inject({ method: "run.status", params: { run_id: "brief", status, meta: { session_id: location.hash.split("/")[2] } } })`
 
@@ -309,6 +365,29 @@ func noticesBriefRun(t page) {
 	b.Wait(calls + `.every((count) => count > 0)`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`globalThis.before = ` + calls + `; ` + briefly))
 	b.Wait(calls + `.every((count, i) => count > before[i])`)
+}
+
+// announcesBriefRun tells screen readers about runs that begin and end in one drawn frame, as those that fail to start.
+func announcesBriefRun(t page) {
+	session := t.portal.StartSession(t.TempDir(), "permissions=allow")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.Wait(there)
+	b.Do(chromedp.Evaluate[chromedp.Void](`globalThis.heard = [];
+		new MutationObserver(() => heard.push(document.querySelector('[data-testid="announcement"]').textContent)).observe(document.querySelector('[data-testid="announcement"]'), { childList: true, characterData: true, subtree: true })`))
+	heard := func(texts string) { t.Helper(); b.Wait(`JSON.stringify(heard) === ` + literal(texts)) }
+	fails := strings.NewReplacer(`"brief"`, `"failed" + heard.length`, `status,`, `status, message: status === "error" ? "There is no such model." : "",`, `completed`, `error`).Replace(briefly)
+	b.Do(chromedp.Evaluate[chromedp.Void](fails))
+	heard(`["The run failed: There is no such model."]`)
+	b.Do(chromedp.Evaluate[chromedp.Void](fails))
+	heard(`["The run failed: There is no such model.","The run failed: There is no such model."]`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0; ` + briefly))
+	heard(`["The agent is done."]`)
+
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0`))
+	send(b, "wait 600 s")
+	heard(`["The agent is working."]`)
+	b.Press(kb.Escape)
+	heard(`["The agent is working.","The run was stopped."]`)
 }
 
 func leavesNoDeadEntries(t page) {

@@ -76,6 +76,49 @@ func answersByKeys(t page) {
 	t.reload(b)
 }
 
+// keepsRunAfterRefusal stops the clock of the page, because Escape stops the run again a second after a question closed.
+func keepsRunAfterRefusal(t page) {
+	dir := t.TempDir()
+	b, session := t.session(dir, "permissions=ask")
+	const goesOn = `document.querySelector('[data-testid="stop"]').checkVisibility() && !document.querySelector('[data-testid="stop"]').disabled`
+	stopClock := chromedp.Evaluate[chromedp.Void](`((now) => void (performance.now = () => now))(performance.now())`)
+	goOn := chromedp.Evaluate[chromedp.Void](`((now, later) => void (performance.now = () => now.call(performance) + later))(Performance.prototype.now, globalThis.later = (globalThis.later ?? 0) + 10_000)`)
+	ask := func() {
+		send(b, "run `touch heron.txt` and wait 600 s")
+		asked(b, "touch heron.txt")
+		b.Do(goOn, stopClock) // past the delay in which keys answer nothing
+	}
+	stop := func(runs int) {
+		b.Press(kb.Escape)
+		idle(b, runs)
+		b.WaitText(id("end"), "Stopped")
+	}
+
+	ask()
+	b.Press(kb.Escape)
+	b.Wait(noQuestion)
+	b.Press(kb.Escape) // pressed twice to deny
+	assert.True(t, b.Is(goesOn), "the second Escape was meant for the question")
+	b.Do(goOn)
+	stop(1)
+	assert.NoFileExists(t, filepath.Join(dir, "heron.txt"))
+
+	ask()
+	other := t.visit(session)
+	other.Click(id("refuse"))
+	b.WaitText(".answered", "touch heron.txt")
+	b.Press(kb.Escape)
+	assert.True(t, b.Is(goesOn), "Escape was meant for the question that another client answered")
+	other.Close()
+	b.Do(goOn)
+	stop(2)
+
+	ask()
+	b.Press(kb.Enter)
+	b.Wait(noQuestion)
+	stop(3) // at once: what was allowed was a mistake
+}
+
 func remembersWiderScope(t page) {
 	b, _ := t.session(t.TempDir(), "permissions=ask")
 	send(b, "run `touch one.txt`")

@@ -11,16 +11,20 @@ import (
 )
 
 // tap lets a test decide about the calls of a page, by method: failing[method] of them fail, those of methods in holding wait for release(),
-// which returns their number. answered counts responses, and inject delivers a message as if the portal had sent it.
+// which returns their number, and so do responses to those in keeping. release(method) releases those of a method. answered counts responses,
+// kept or not, and inject delivers a message as if the portal had sent it.
 const tap = `
 globalThis.failing = {};
 globalThis.holding = new Set();
+globalThis.keeping = new Set();
 globalThis.answered = {};
 let held = [];
-globalThis.release = () => {
-	holding.clear();
-	const released = held.splice(0);
-	for (const send of released) send();
+globalThis.release = (method) => {
+	const isReleased = (of) => method === undefined || of === method;
+	for (const methods of [holding, keeping]) for (const of of methods) if (isReleased(of)) methods.delete(of);
+	const released = held.filter(([of]) => isReleased(of));
+	held = held.filter(([of]) => !isReleased(of));
+	for (const [, pass] of released) pass();
 	return released.length;
 };
 globalThis.WebSocket = class extends WebSocket {
@@ -28,10 +32,14 @@ globalThis.WebSocket = class extends WebSocket {
 	constructor(url) {
 		super(url);
 		globalThis.inject = (message) => this.onmessage({ data: JSON.stringify({ jsonrpc: "2.0", ...message }) });
-		this.addEventListener("message", ({ data }) => {
-			const { id, method } = JSON.parse(data);
-			if (method !== undefined || !this.#asked.has(id)) return;
-			answered[this.#asked.get(id)] = (answered[this.#asked.get(id)] ?? 0) + 1;
+		this.addEventListener("message", (event) => {
+			const { id, method } = JSON.parse(event.data);
+			const asked = this.#asked.get(id);
+			if (method !== undefined || asked === undefined) return;
+			answered[asked] = (answered[asked] ?? 0) + 1;
+			if (!keeping.has(asked)) return;
+			event.stopImmediatePropagation();
+			held.push([asked, () => this.onmessage({ data: event.data })]);
 		});
 	}
 	send(text) {
@@ -41,7 +49,7 @@ globalThis.WebSocket = class extends WebSocket {
 			return void setTimeout(inject, 0, { id, error: { code: -32603, message: "The disk is full." } });
 		}
 		if (method !== undefined) this.#asked.set(id, method);
-		if (holding.has(method)) held.push(() => super.send(text));
+		if (holding.has(method)) held.push([method, () => super.send(text)]);
 		else super.send(text);
 	}
 };`
@@ -66,6 +74,11 @@ func failsOnce(method string) chromedp.Action[chromedp.Void] {
 // holds is a script after which calls of a method wait for release().
 func holds(method string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void]("void holding.add(" + literal(method) + ")")
+}
+
+// keeps is a script after which responses to a method wait for release().
+func keeps(method string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void]("void keeping.add(" + literal(method) + ")")
 }
 
 // goTo opens an address of the page in the same tab.

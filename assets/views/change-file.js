@@ -13,6 +13,7 @@ import { icon } from "./icons.js";
  * @property {(path: string) => Promise<Diff>} diff loads the hunks of a file
  * @property {(what: {path: string, hunk?: string}) => Promise<import("../changes.js").Restored>} revert
  * @property {(id: string) => Promise<import("../changes.js").Restored>} undo
+ * @property {() => Promise<void>} refreshed resolves once the list shows the files as they are now
  * @property {() => boolean} sideBySide whether hunks have two columns
  * @property {(path: string, open: boolean) => void} onFold
  * @property {(path: string, line?: number) => string} href returns the address of the file in the viewer
@@ -30,11 +31,22 @@ export function fileView(file, context) {
   const button = h("button", { type: "button", class: "change-name", "aria-expanded": "false", "data-stop": true, "data-testid": "change", click: () => set(body.hidden) },
     mark, status, name, notes, h("span", { class: "change-counts" }, added, " ", removed));
   const problem = h("p", { class: "change-problem", role: "alert" });
-  const revert = actionButton("Revert", problem, () => context.revert({ path: shown.path }));
+  const revert = actionButton("Revert", problem, () => context.revert({ path: shown.path }).finally(context.refreshed));
   const view = h("a", { class: "button quiet small change-open", title: "Open file", "data-testid": "change-open" }, icon("file"));
   const body = h("div", { class: "change-body", hidden: true, "data-testid": "change-body" });
   const node = h("li", { class: "change" }, h("div", { class: "change-line" }, button, view, revert), problem, body);
   let request = 0;
+  let acting = 0; // hunks that are being reverted or brought back
+  /** Does something to a hunk. Lines that were requested before its end are not drawn: they may show what was before. @template T @param {() => Promise<T>} act */
+  const change = async (act) => {
+    acting++;
+    try {
+      return await act();
+    } finally {
+      acting--;
+      request++;
+    }
+  };
 
   /** @param {boolean} open */
   const set = (open) => {
@@ -48,9 +60,9 @@ export function fileView(file, context) {
     if (body.childElementCount === 0) body.replaceChildren(h("p", { class: "muted" }, "Loading…"));
     try {
       const diff = await context.diff(shown.path);
-      if (mine === request) draw(diff);
+      if (mine === request && !acting) draw(diff);
     } catch (error) {
-      if (mine === request) body.replaceChildren(h("p", { class: "error-text" }, messageOf(error)));
+      if (mine === request && !acting) body.replaceChildren(h("p", { class: "error-text" }, messageOf(error)));
     }
   };
   /** @type {Map<string, ReturnType<typeof hunkView>>} */
@@ -58,7 +70,7 @@ export function fileView(file, context) {
   /** Draws a diff. Hunks that stay keep their focus and what was said about them. @param {Diff} diff */
   const draw = (diff) => {
     const hadFocus = body.contains(document.activeElement);
-    hunks = new Map(diff.hunks.map((hunk) => [hunk.id, hunks.get(hunk.id) ?? hunkView(hunk, diff, context)]));
+    hunks = new Map(diff.hunks.map((hunk) => [hunk.id, hunks.get(hunk.id) ?? hunkView(hunk, diff, context, change)]));
     for (const hunk of diff.hunks) hunks.get(hunk.id)?.update(hunk.state);
     setChildren(body, [...[...hunks.values()].map(({ node }) => node), ...diffNotes(diff)]);
     if (hadFocus && !body.contains(document.activeElement)) button.focus();
@@ -102,34 +114,38 @@ export function fileView(file, context) {
   };
 }
 
-/** @param {Hunk} hunk @param {Diff} diff @param {FileContext} context */
-function hunkView(hunk, { path, status }, context) {
+/** @param {Hunk} hunk @param {Diff} diff @param {FileContext} context @param {<T>(act: () => Promise<T>) => Promise<T>} change */
+function hunkView(hunk, { path, status }, context, change) {
   const title = hunkTitle(hunk);
   const problem = h("p", { class: "change-problem", role: "alert" });
   let reverted = ""; // the id of the revert that Undo takes back here
-  const revert = actionButton("Revert", problem, async () => {
-    const result = await (reverted ? context.undo(reverted) : context.revert({ path, hunk: hunk.id }));
-    reverted = reverted ? "" : result.id;
+  const revert = actionButton("Revert", problem, () => change(async () => {
+    const undone = reverted;
+    const result = await (undone ? context.undo(undone) : context.revert({ path, hunk: hunk.id }));
+    if (!result.id || result.left?.length) return result; // the list shows what became of it
+    reverted = undone ? "" : result.id;
+    update(undone ? "present" : "reverted");
     return result;
-  });
+  }));
   const note = h("span", { class: "change-note", role: "status" });
   let lines = hunkLines(hunk, context.sideBySide(), title);
   const node = h("section", { class: "hunk", tabindex: "-1", "aria-label": title, "data-hunk": hunk.id, "data-stop": true, "data-testid": "hunk" },
     h("div", { class: "hunk-line" }, status === "deleted" ? h("span", {}, title) : h("a", { class: "hunk-title", href: context.href(path, Math.max(1, hunk.new_start)) }, title), h("code", { class: "hunk-section" }, hunk.section), note, revert),
     problem, lines);
+  /** Shows what became of it. @param {Hunk["state"]} state */
+  const update = (state) => {
+    if (state !== "reverted") reverted = "";
+    node.dataset.state = state;
+    setText(note, state === "reverted" ? "Reverted" : state === "edited" ? "Edited since" : "");
+    setText(revert, reverted ? "Undo" : "Revert");
+    revert.setAttribute("aria-label", `${reverted ? "Undo the revert of" : "Revert"} ${title.toLowerCase()}`);
+    const hadFocus = document.activeElement === revert;
+    revert.hidden = state === "reverted" && !reverted;
+    if (hadFocus && revert.hidden) node.focus();
+  };
   return {
     node,
-    /** Shows what became of it. @param {Hunk["state"]} state */
-    update(state) {
-      if (state !== "reverted") reverted = "";
-      node.dataset.state = state;
-      setText(note, state === "reverted" ? "Reverted" : state === "edited" ? "Edited since" : "");
-      setText(revert, reverted ? "Undo" : "Revert");
-      revert.setAttribute("aria-label", `${reverted ? "Undo the revert of" : "Revert"} ${title.toLowerCase()}`);
-      const hadFocus = document.activeElement === revert;
-      revert.hidden = state === "reverted" && !reverted;
-      if (hadFocus && revert.hidden) node.focus();
-    },
+    update,
     redraw() {
       const next = hunkLines(hunk, context.sideBySide(), title);
       lines.replaceWith(next);

@@ -42,12 +42,12 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
   const sum = h("p", { class: "changes-sum", role: "status", "data-testid": "changes-sum" });
   const split = h("button", { type: "button", class: "quiet small", "data-testid": "changes-split", click: () => setSplit(!sideBySide()) }, "Side by side");
   const problem = h("p", { class: "change-problem", role: "alert", "data-testid": "changes-problem" });
-  const revertAll = actionButton("Revert all", problem, () => act("revert", scoped(model.scope)));
+  const revertAll = actionButton("Revert all", problem, () => act("revert", scoped(model.scope)).finally(refreshed));
   const restore = h("button", { type: "button", class: "quiet small", "data-testid": "restore", click: () => restoreDialog() }, "Restore to here…");
   const commit = commitTools({ call: (method, params = {}) => rpc.call(`portal.${method}`, { session_id: session.id, ...params }), scope: () => model.scope, onCommit });
   const undoProblem = h("p", { class: "change-problem", role: "alert" });
   const undoLabel = h("span");
-  const undoButton = actionButton("Undo", undoProblem, () => act("undo", { id: model.whole?.undo?.id }));
+  const undoButton = actionButton("Undo", undoProblem, () => act("undo", { id: model.whole?.undo?.id }).finally(refreshed));
   const undo = h("div", { class: "changes-undo", hidden: true, "data-testid": "changes-undo" }, undoLabel, undoButton, undoProblem);
   const list = h("ul", { class: "changes-list", "aria-label": "Changed files", "data-testid": "changes" });
   const note = h("p", { class: "muted changes-note", "data-testid": "changes-note" });
@@ -68,6 +68,9 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
       void model.reload(); // after an error, too: the list may be out of date
     }
   };
+
+  /** Resolves once the list shows the files as they are now: until then, its buttons would act on what was before. */
+  const refreshed = () => model.reload();
 
   const restoreDialog = () => {
     const run = model.scope;
@@ -117,6 +120,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
     diff: (path) => call("diff", { path, html: true, ...scoped(model.scope) }),
     revert: (what) => act("revert", { ...what, ...scoped(model.scope) }),
     undo: (undone) => act("undo", { id: undone }),
+    refreshed,
     sideBySide,
     onFold: (path, open) => unfolded.set(model.scope, path, open),
     href,
@@ -232,6 +236,10 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
   };
 
   node.addEventListener("keydown", (event) => moveByKey(event, node));
+
+  updateScopes(); // until the changes are loaded, there is nothing to revert
+  updateNotes();
+  updateUndo();
 
   let isDisposed = false;
   return {

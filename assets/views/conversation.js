@@ -1,6 +1,6 @@
 // The view of a session: conversation, questions, composer and side panel.
 
-import { debounce, h, setText } from "../dom.js";
+import { debounce, escapeBidi, h } from "../dom.js";
 import { fileFinder } from "../blocks/path-links.js";
 import { relativePath } from "../blocks/labels.js";
 import { changesAddress, fileAddress, parseRoute, sessionAddress, terminalAddress } from "../route.js";
@@ -45,7 +45,7 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
   const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), truncatedNote, earlierButton, top, transcriptNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scrollable conversation" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "Jump to latest");
-  const announcement = h("p", { class: "hidden-text", role: "status" });
+  const announcement = h("p", { class: "hidden-text", role: "status", "data-testid": "announcement" });
   const missing = h("p", { class: "error-text", role: "alert", hidden: true, "data-testid": "missing" }, "This run is no longer available.");
   const scroll = createScroll(scroller, content, toEndButton);
 
@@ -158,7 +158,8 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
       return header.rename();
     }
     if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented || isElsewhere(event.target)) return;
-    if (side.escape()) event.preventDefault();
+    if (!questions.canStop(event)) event.preventDefault();
+    else if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
 
@@ -208,11 +209,13 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
     else if (parts.has("files") && session.run) reloadLater();
     changesOf = work;
   };
-  let announced = session.state;
+  const situation = () => `${workOf(session)} ${session.state}`;
+  let announced = situation();
+  /** Tells screen readers what the agent does, and how a run ended, also if all of it was since the last frame. */
   const announce = () => {
-    if (session.state === announced) return;
-    announced = session.state;
-    setText(announcement, ANNOUNCEMENTS[session.state] ?? "");
+    if (situation() === announced) return;
+    announced = situation();
+    announcement.replaceChildren(escapeBidi(announcementOf(session))); // also if the text is the same as before: that is heard only if it is replaced
   };
   document.addEventListener("keydown", onKey);
 
@@ -282,5 +285,13 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
   };
 }
 
-/** Announcements for screen readers. @type {Record<string, string>} */
-const ANNOUNCEMENTS = { running: "The agent is working.", waiting: "The agent needs your answer.", idle: "The agent is done.", closed: "The session is closed." };
+/** What screen readers hear about a state. @type {Record<string, string>} */
+const ANNOUNCEMENTS = { running: "The agent is working.", waiting: "The agent needs your answer.", closed: "The session is closed." };
+
+/** Returns what screen readers hear about a session. @param {Session} session */
+function announcementOf({ state, items }) {
+  if (state !== "idle") return ANNOUNCEMENTS[state] ?? "";
+  const end = items.findLast(({ kind }) => kind === "end");
+  if (end?.kind !== "end" || end.status === "completed") return "The agent is done.";
+  return end.status === "cancelled" ? "The run was stopped." : `The run failed: ${end.message}`;
+}

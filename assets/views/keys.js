@@ -3,6 +3,9 @@
 /** ms after a question appeared or got the focus before a key can answer it. */
 export const ANSWER_DELAY = 400;
 
+/** ms after a question closed in which Escape is meant for it, and does not stop the run. */
+const ESCAPE_PAUSE = 1000;
+
 /** ms after the last key in the composer before a question may take the focus. */
 export const TYPING_PAUSE = 1000;
 
@@ -45,6 +48,12 @@ export const isSubmit = (key, onScreen) => key.key === "Enter" && !key.shiftKey 
  * @param {Pick<Key, "repeat" | "isComposing" | "keyCode">} key @param {number} now @param {number} since when the question appeared or got the focus
  */
 export const canAnswer = (key, now, since) => !key.repeat && !isComposing(key) && now - since >= ANSWER_DELAY;
+
+/**
+ * Reports whether Escape stops a run: not if it is held, and not if it was meant for a question that is gone by now.
+ * @param {Pick<Key, "repeat">} key @param {number} now @param {number} closed when the last question closed that Escape would have answered
+ */
+export const canStop = (key, now, closed) => !key.repeat && now - closed > ESCAPE_PAUSE;
 
 /**
  * Reports whether a question can take the focus: not while the user types.

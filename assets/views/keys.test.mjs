@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isComposing, isSubmit, isTextKey, canAnswer, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
+import { isComposing, isSubmit, isTextKey, canAnswer, canStop, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
 
 const key = (name, more) => ({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...more });
 const at = (more) => ({ text: "", atStart: true, atEnd: true, recalling: false, onScreen: false, ...more });
@@ -25,6 +25,15 @@ describe("a key in the composer", () => {
     ["letters are typed", key("a"), at(), "none"],
   ];
   for (const [name, pressed, place, want] of cases) test(name, () => assert.equal(composerAction(pressed, place), want));
+});
+
+describe("Escape stops a run", () => {
+  test("without questions", () => assert.ok(canStop({}, 100, -Infinity)));
+  test("more than a second after a question", () => {
+    assert.ok(!canStop({}, 2000, 1000));
+    assert.ok(canStop({}, 2001, 1000));
+  });
+  test("unless it is held", () => assert.ok(!canStop({ repeat: true }, 9000, 1000)));
 });
 
 describe("a question ignores keys", () => {

@@ -4,11 +4,11 @@ import { h, setHTML, setText } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
 import { keptAnswers, setFieldValues } from "./kept-answers.js";
 import { askingAgent, questionText, questionSource, closingText, questionTitle } from "./question-text.js";
-import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceNumber } from "./keys.js";
+import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canStop, canTakeFocus, choiceNumber } from "./keys.js";
 
 /**
  * @typedef {import("../store.js").Question} Question
- * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, ask: (question: Question) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; ask: takes another request for the same question; unsent: sends the answer that was given while the portal could not be reached
+ * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, ask: (question: Question) => void, question: Question, signature: string, isClosed: boolean, isEscaped: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; ask: takes another request for the same question; isEscaped: Escape was the last answer; unsent: sends the answer that was given while the portal could not be reached
  * @typedef {Pick<import("./composer.js").Composer, "focus" | "typing">} Composer
  */
 
@@ -50,10 +50,12 @@ export function createQuestions({ session, rpc, composer }) {
     else composer.focus();
   };
 
+  let closed = -Infinity; // when the last question closed that Escape would have answered
   /** @param {Card} card */
   const closeCard = (card) => {
     if (card.isClosed) return;
     card.isClosed = true;
+    if (card.isEscaped || !answeredHere.has(card.question.id)) closed = performance.now();
     kept.drop(card);
     const text = answeredHere.has(card.question.id) ? "" : closingText(session.answered.get(card.question.id));
     if (!text) return remove(card);
@@ -139,6 +141,8 @@ export function createQuestions({ session, rpc, composer }) {
         if (!cards.has(question.id) && FORMS[question.method]) show(question);
       }
     },
+    /** Reports whether Escape stops the run, rather than being meant for a question that has just closed. @param {KeyboardEvent} key */
+    canStop: (key) => canStop(key, performance.now(), closed),
     dispose() {
       document.removeEventListener("keydown", onKey);
       for (const timer of timers) clearTimeout(timer);
@@ -185,7 +189,10 @@ function createCard(question, send, composer, directory) {
       event.preventDefault();
       if (form.keepsText?.()) node.focus(); // the text is no answer yet, and stays
       else if (event.target !== node && form.reason?.() === "") node.focus();
-      else if (isReady) form.escape?.();
+      else if (isReady && !controls.disabled) {
+        card.isEscaped = true;
+        form.escape?.();
+      }
     } else if (form.choices && choiceNumber(event) > 0 && !isTextField(event.target)) {
       const choose = form.choices[choiceNumber(event) - 1];
       if (!choose) return;
@@ -218,11 +225,12 @@ function createCard(question, send, composer, directory) {
       details = next;
     }
     card.question = now;
+    card.isEscaped = false;
     controls.disabled = false;
     problem.textContent = "";
   };
   /** @type {Card} */
-  const card = { node, focus, answer, nameAgent, ask, question, signature: signatureOf(question), isClosed: false };
+  const card = { node, focus, answer, nameAgent, ask, question, signature: signatureOf(question), isClosed: false, isEscaped: false };
   return card;
 }
 
