@@ -24,8 +24,8 @@ export class ChangesModel {
   /** Those of the scope; null until they are loaded. @type {Changes | null} */ shown = null;
   /** A run, or "" for the whole session. */ scope = "";
   /** Why the last load failed; "" if it did not. */ problem = "";
-  /** @type {Promise<void> | null} */ #loading = null;
-  #again = false;
+  /** The load that runs. @type {Promise<void> | null} */ #loading = null;
+  /** The load after it. @type {Promise<void> | null} */ #next = null;
 
   /** @param {(run: string) => Promise<Changes>} load of a run, or of the whole session for "" @param {() => void} onChange */
   constructor(load, onChange) {
@@ -45,17 +45,22 @@ export class ChangesModel {
 
   /** Loads the changes again. If they are being loaded, they are loaded once more afterwards. Resolves once they are those of now. */
   reload() {
-    this.#again = true;
-    this.#loading ??= this.#load();
-    return this.#loading;
+    if (!this.#loading) return this.#load();
+    const load = () => this.#load();
+    return (this.#next ??= this.#loading.then(load, load));
   }
 
-  async #load() {
-    while (this.#again) {
-      this.#again = false;
-      await this.#loadOnce();
-    }
-    this.#loading = null;
+  /** Resolves at the end of the load that was requested last. */
+  loaded() {
+    return this.#next ?? this.#loading ?? Promise.resolve();
+  }
+
+  #load() {
+    this.#next = null;
+    this.#loading = this.#loadOnce().finally(() => {
+      if (!this.#next) this.#loading = null;
+    });
+    return this.#loading;
   }
 
   async #loadOnce() {
@@ -63,7 +68,7 @@ export class ChangesModel {
     const [whole, scoped] = await Promise.allSettled([this.load(""), run ? this.load(run) : null]);
     if (whole.status === "fulfilled") this.whole = whole.value;
     if (run !== this.scope) {
-      this.#again = true;
+      void this.reload();
       return this.onChange();
     }
     const failed = [whole, scoped].find(({ status }) => status === "rejected");

@@ -382,6 +382,11 @@ func announcesBriefRun(t page) {
 	heard(`["The run failed: There is no such model.","The run failed: There is no such model."]`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0; ` + briefly))
 	heard(`["The agent is done."]`)
+	next := strings.Replace(briefly, "brief", "next", 1)
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0; ` + strings.Replace(fails, `heard.length`, `"before"`, 1) + `; ` + strings.Replace(next, `, "completed"`, ``, 1)))
+	heard(`["The run failed: There is no such model. The agent is working."]`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0; ` + next))
+	heard(`["The agent is done."]`)
 
 	b.Do(chromedp.Evaluate[chromedp.Void](`heard.length = 0`))
 	send(b, "wait 600 s")

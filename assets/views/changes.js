@@ -70,7 +70,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
   };
 
   /** Resolves once the list shows the files as they are now: until then, its buttons would act on what was before. */
-  const refreshed = () => model.reload();
+  const refreshed = () => model.loaded();
 
   const restoreDialog = () => {
     const run = model.scope;

@@ -158,8 +158,8 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
       return header.rename();
     }
     if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented || isElsewhere(event.target)) return;
-    if (!questions.canStop(event)) event.preventDefault();
-    else if (side.escape()) event.preventDefault();
+    if (side.escape()) event.preventDefault();
+    else if (!questions.canStop(event)) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
 
@@ -209,13 +209,15 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
     else if (parts.has("files") && session.run) reloadLater();
     changesOf = work;
   };
-  const situation = () => `${workOf(session)} ${session.state}`;
-  let announced = situation();
-  /** Tells screen readers what the agent does, and how a run ended, also if all of it was since the last frame. */
+  let announced = { ended: session.ended, state: session.state, end: "" };
+  /** Tells screen readers how a run ended and what the agent does now, also if all of it was since the last frame. */
   const announce = () => {
-    if (situation() === announced) return;
-    announced = situation();
-    announcement.replaceChildren(escapeBidi(announcementOf(session))); // also if the text is the same as before: that is heard only if it is replaced
+    const { ended, state, items } = session;
+    if (ended === announced.ended && state === announced.state) return;
+    const last = ended === announced.ended ? undefined : items.findLast(({ kind }) => kind === "end");
+    const end = last?.kind === "end" && last.key !== announced.end ? last : undefined;
+    announced = { ended, state, end: end?.key ?? announced.end };
+    announcement.replaceChildren(escapeBidi(announcementOf(state, end))); // also if the text is the same as before: that is heard only if it is replaced
   };
   document.addEventListener("keydown", onKey);
 
@@ -286,12 +288,12 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
 }
 
 /** What screen readers hear about a state. @type {Record<string, string>} */
-const ANNOUNCEMENTS = { running: "The agent is working.", waiting: "The agent needs your answer.", closed: "The session is closed." };
+const ANNOUNCEMENTS = { idle: "The agent is done.", running: "The agent is working.", waiting: "The agent needs your answer.", closed: "The session is closed." };
 
-/** Returns what screen readers hear about a session. @param {Session} session */
-function announcementOf({ state, items }) {
-  if (state !== "idle") return ANNOUNCEMENTS[state] ?? "";
-  const end = items.findLast(({ kind }) => kind === "end");
-  if (end?.kind !== "end" || end.status === "completed") return "The agent is done.";
-  return end.status === "cancelled" ? "The run was stopped." : `The run failed: ${end.message}`;
+/** Returns what screen readers hear about a session, and about a run that has ended. @param {Session["state"]} state @param {import("../store.js").EndItem} [end] */
+function announcementOf(state, end) {
+  const now = ANNOUNCEMENTS[state] ?? "";
+  if (!end || end.status === "completed") return now;
+  const outcome = end.status === "cancelled" ? "The run was stopped." : `The run failed: ${end.message || "no reason was given"}`;
+  return state === "idle" ? outcome : `${outcome} ${now}`;
 }

@@ -171,6 +171,7 @@ function createCard(question, send, composer, directory) {
   }, asker, heading, details, controls, problem);
   const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
+    card.isEscaped = false;
     if (node.contains(document.activeElement)) node.focus({ preventScroll: true }); // a disabled button would lose the focus
     controls.disabled = true;
     problem.textContent = "";
@@ -190,8 +191,8 @@ function createCard(question, send, composer, directory) {
       if (form.keepsText?.()) node.focus(); // the text is no answer yet, and stays
       else if (event.target !== node && form.reason?.() === "") node.focus();
       else if (isReady && !controls.disabled) {
-        card.isEscaped = true;
         form.escape?.();
+        card.isEscaped = controls.disabled;
       }
     } else if (form.choices && choiceNumber(event) > 0 && !isTextField(event.target)) {
       const choose = form.choices[choiceNumber(event) - 1];
@@ -225,7 +226,6 @@ function createCard(question, send, composer, directory) {
       details = next;
     }
     card.question = now;
-    card.isEscaped = false;
     controls.disabled = false;
     problem.textContent = "";
   };

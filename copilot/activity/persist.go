@@ -123,13 +123,13 @@ func (l *Log[H, E]) hasArrived(ctx context.Context, h H, lines [][]byte) bool {
 	return err == nil && len(last) == 1 && bytes.Equal(last[0], lines[len(lines)-1])
 }
 
-// isForgotten reports whether no other process has adopted the activity: then the store's file was removed or
-// damaged and replaced by a new one, and the record in memory is authoritative.
+// isForgotten reports whether no other process is known to have adopted the activity: then the store's file was
+// removed or damaged and replaced by a new one, and the record in memory is authoritative.
 func (r *Record[H, E]) isForgotten() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	_, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
-	return errors.Is(err, store.ErrNotFound)
+	return err != nil
 }
 
 // storeEnd stores an end that the store refused earlier.

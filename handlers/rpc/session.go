@@ -124,7 +124,7 @@ func (a *API) sessionOf(ctx context.Context, r *jsonrpc.Request) (*copilot.Sessi
 	return a.session(ctx, p.SessionID)
 }
 
-// checkID is for methods that do not use the session, or take closed ones.
+// checkID reports that the id of a session is missing.
 func checkID(id string) error {
 	if id == "" {
 		return jsonrpc.InvalidParams(`"sessionId" is missing`)

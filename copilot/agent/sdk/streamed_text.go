@@ -20,8 +20,8 @@ const (
 )
 
 // streamedText is an open text of the model. Its pieces have no numbers, but the CLI also reports the size of
-// the response as it grows. A piece of a burst is in order if it is as long as the response has grown. The zero
-// value of the other fields is ready to use. It is not safe for concurrent use.
+// the response as it grows. A piece is in order if it is as long as the response has grown. The zero value of
+// the other fields is ready to use. It is not safe for concurrent use.
 type streamedText struct {
 	agent string // sub-agent that produces it
 
@@ -49,25 +49,25 @@ func (x *streamedText) add(id, piece string, at time.Time, response int64) strin
 	}
 	x.size += int64(len(piece))
 	inOrder := x.before+x.size == response
-	isChecked := x.isChecked(at)
-	switch {
-	case isChecked && !inOrder, len(x.ids) > maxPieces:
+	if len(x.ids) <= orderedPieces {
+		x.unsized = x.unsized || !inOrder
+	} else if !x.unsized && !inOrder || len(x.ids) > maxPieces {
 		x.held, x.ids = true, nil
 		return ""
-	case isChecked: // a piece that came too early may have the expected size, but not the one after it
-		piece, x.pending = x.pending, piece
-	default:
-		x.unsized = x.unsized || !inOrder
-		piece, x.pending = x.pending+piece, ""
 	}
+	piece, x.pending = x.confirm(piece, at)
 	x.sent.WriteString(piece)
 	return piece
 }
 
-// isChecked reports whether the order of the last piece, which the CLI got at a time, is checked.
-func (x *streamedText) isChecked(at time.Time) bool {
+// confirm returns what can be passed on at a piece that has the expected size. In a burst, one that came too early may have it, too, but
+// not the one after it. The model may pause after the pieces of a steady text, so these do not wait for another one.
+func (x *streamedText) confirm(piece string, at time.Time) (confirmed, pending string) {
 	isBurst := at.Sub(x.began) < time.Duration(len(x.ids))*burstInterval
-	return isBurst && !x.unsized && len(x.ids) > orderedPieces
+	if isBurst && !x.unsized && len(x.ids) > orderedPieces {
+		return x.pending, piece
+	}
+	return x.pending + piece, ""
 }
 
 // rest returns what follows the pieces that were passed on. It reports false if the text does not begin with

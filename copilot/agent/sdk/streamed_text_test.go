@@ -146,6 +146,20 @@ func TestEachPieceOfSteadyTextIsPassedOnAtOnce(t *testing.T) {
 	}
 }
 
+// A portal that was stopped for a while has thousands of unread pieces of a text that came steadily.
+func TestPiecesOfSteadyTextInTheWrongOrderAreHeldBack(t *testing.T) {
+	log, whole := burst(30_000, true)
+	for i := range log {
+		log[i].Timestamp = time.Unix(0, 0).Add(time.Duration(i/2) * 5 * time.Millisecond)
+	}
+	log[19_999].Data, log[20_001].Data = log[20_001].Data, log[19_999].Data // w10000 is longer than w9999
+	bodies := translate(log, whole)
+	got := receive(t, bodies)
+	require.Equal(t, []string{"m"}, got.order)
+	equal(t, whole, got.text["m"])
+	assert.Len(t, bodies, 1+9_999+2, "the rest waits for the end")
+}
+
 // Where the CLI does not report sizes, pieces in a wrong order are noticed only at the end.
 func TestMessageReplacesOneWithOtherDeltas(t *testing.T) {
 	log, whole := burst(10_000, false)
