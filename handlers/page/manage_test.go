@@ -11,13 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/copilot/store"
-	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 const unknown = "00000000-0000-0000-0000-000000000000"
@@ -180,12 +177,7 @@ func TestExtensionsAreListedAndSignedInTo(t *testing.T) {
 }
 
 func TestSearchFindsMessages(t *testing.T) {
-	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
-	require.NoError(t, err)
-	defer kept.Close()
-	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
-	defer p.Agents.Close()
-	defer p.Host.Close(t.Context())
+	p, _ := storing(t)
 	s := p.Begun()
 	require.NoError(t, s.Rename(t.Context(), "🦆🦆 the herön flies"))
 	u := p.Open()

@@ -71,7 +71,7 @@ type pathsParams struct {
 	Paths []string `json:"paths"`
 }
 
-// sessionWithPaths finds the session of a request about some of its paths.
+// sessionWithPaths returns the session of a request about paths, unless there are too many.
 func (n *connection) sessionWithPaths(ctx context.Context, p pathsParams) (*copilot.Session, error) {
 	if len(p.Paths) > maxPaths {
 		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)

@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -166,13 +167,22 @@ func TestNewestSessionsAreWatched(t *testing.T) {
 	})
 }
 
-func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
+// storing returns a portal with a store, which are closed when the test ends.
+func storing(t *testing.T) (*uitest.Portal, *store.Store) {
+	t.Helper()
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
-	defer kept.Close()
 	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
-	defer p.Agents.Close()
-	defer p.Host.Close(t.Context())
+	t.Cleanup(func() {
+		p.Host.Close(context.WithoutCancel(t.Context()))
+		p.Agents.Close()
+		_ = kept.Close()
+	})
+	return p, kept
+}
+
+func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
+	p, kept := storing(t)
 	own := p.Begun()
 	require.NoError(t, own.Close())
 	for range 600 {
@@ -201,12 +211,7 @@ func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
 }
 
 func TestOldPinnedSessionIsWatched(t *testing.T) {
-	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
-	require.NoError(t, err)
-	defer kept.Close()
-	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
-	defer p.Agents.Close()
-	defer p.Host.Close(t.Context())
+	p, kept := storing(t)
 	yes, no := true, false
 	old := p.Begun()
 	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &yes}))
@@ -234,19 +239,14 @@ func TestOldPinnedSessionIsWatched(t *testing.T) {
 		return pinned, known
 	}
 	require.Eventually(t, func() bool { pinned, known := seen(); return known && pinned }, time.Minute, 10*time.Millisecond)
-	old, err = p.Host.Session(t.Context(), old.ID()) // a closed one may have left memory
+	old, err := p.Host.Session(t.Context(), old.ID()) // a closed one may have left memory
 	require.NoError(t, err)
 	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &no}))
 	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, time.Minute, 10*time.Millisecond)
 }
 
 func TestUnpinnedSessionThatCannotBeReadIsNotRemoved(t *testing.T) {
-	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
-	require.NoError(t, err)
-	defer kept.Close()
-	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
-	defer p.Agents.Close()
-	defer p.Host.Close(t.Context())
+	p, kept := storing(t)
 	begin := time.Now().Add(-time.Hour)
 	write := func(l *store.Lease, err error, pinned bool, meta string) {
 		require.NoError(t, err)
